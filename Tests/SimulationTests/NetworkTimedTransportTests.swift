@@ -22,8 +22,7 @@ extension SimulationTests {
         head = try #require(HTTPURLResponse(url: url, statusCode: 200, httpVersion: nil, headerFields: nil))
       }
 
-      func validationError(for request: URLRequest) -> String? { nil }
-      func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+      func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
         time.timer(after: .seconds(1)) { [head] in try? outgoing.bodies?.onHead(head) }
         let cancelTimer = time.timer(after: .seconds(60)) { [self] in
           end = time.now

@@ -129,7 +129,6 @@ nonisolated extension ResponseCache: NetworkPerformer {
   /// §4.4), or it was not sent.
   private static func mayHaveChanged(after result: Swift.Result<NetworkResponse<Data>, NetworkError>) -> Bool {
     guard case .failure(let error) = result else { return true }
-    if case .invalidRequest = error { return false }
     let lastError = error.failure?.lastError ?? error
     if let response = lastError.errorResponse { return statusesOfChangedResource.contains(response.statusCode) }
     return lastError.delivery != .notSent

@@ -12,7 +12,11 @@ nonisolated extension Endpoint {
   ///   the app, from `url`, `queryItems`, `body`, `encode(to:)` or ``prepare(request:)``, in
   ///   ``NetworkError/generalError(_:)``.
   public var request: URLRequest {
-    get throws(NetworkError) { try request(requestBody, NetworkDefaults()) }
+    get throws(NetworkError) {
+      let request = try request(requestBody, NetworkDefaults())
+      if let invalid = NetworkRequestValidation.invalidReason(of: request) { throw .invalidRequest(reason: invalid) }
+      return request
+    }
   }
 
   private var requestURL: URL {
@@ -51,7 +55,6 @@ nonisolated extension Endpoint {
     if hasBody, ["GET", "HEAD"].contains(method) {
       throw .invalidRequest(reason: "a \(method) has no body; set `method` to POST or another that has one")
     }
-    if let invalid = NetworkRequestValidation.invalidReason(of: request) { throw .invalidRequest(reason: invalid) }
     return request
   }
 

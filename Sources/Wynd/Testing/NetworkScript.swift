@@ -139,10 +139,12 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   let script: NetworkScript
   private let state = NetworkLock(State())
 
-  func validationError(for request: URLRequest) -> String? { NetworkRequestValidation.invalidReason(of: request) }
-
-  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+  func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    if let reason = NetworkRequestValidation.invalidReason(of: outgoing.request) {
+      return completion.end(.invalid(reason))
+    }
     var outgoing = outgoing
+    outgoing.setLengthOfStream()
     do {
       if !script.hasSteps { throw NetworkError.invalidRequest(reason: "the NetworkScript has no steps") }
       outgoing.request = try recorded(outgoing)

@@ -137,8 +137,7 @@ final class SimulatedTransport: NetworkTransport, @unchecked Sendable {
   private let respond: Respond
   init(_ respond: @escaping Respond) { self.respond = respond }
 
-  func validationError(for request: URLRequest) -> String? { nil }
-  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+  func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     respond(outgoing.request) { completion.end($0) }
   }
 }

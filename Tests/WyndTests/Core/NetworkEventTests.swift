@@ -106,7 +106,7 @@ import WyndLoopbackServer
   }
 
   /// A line break in a method or a missing URL must not forge a line of the log.
-  @Test func describesAnInvalidRequestInOneLine() async throws {
+  @Test func describesAnInvalidRequestInLinesOfItsOwn() async throws {
     let log = EventLog()
     var request = URLRequest(url: .example, method: "GET\r\nforged")
     let session = URLSession(configuration: .ephemeral)
@@ -115,9 +115,9 @@ import WyndLoopbackServer
     request.url = nil
     _ = await session.result(of: request, policy: RetryPolicy(onEvent: log.add))
     let lines = log.events.map(\.description)
-    #expect(lines.count == 2)
-    #expect(lines.first?.contains("] (no method) https://a.example/ #0 (") == true, "\(lines)")
-    #expect(lines.last?.contains("] GET (no URL) #0 (") == true, "\(lines)")
+    #expect(lines.count == 6)
+    #expect(lines.first?.contains("] (no method) https://a.example/ #1 (") == true, "\(lines)")
+    #expect(lines.last?.contains("] GET (no URL) #1 (") == true, "\(lines)")
     #expect(lines.allSatisfy { !$0.contains("forged") && !$0.contains("\n") })
   }
 

@@ -134,15 +134,24 @@ import Testing
     return nil
   }
 
-  @Test func reportsOneEventForAnInvalidRequest() async throws {
+  /// Even if the app retries every error, because the next request would be the same.
+  @Test func invalidRequestIsOneAttemptThatSendsNothing() async throws {
     let server = try LoopbackServer(script: .ok())
     let log = EventLog()
+    let questions = Counter()
     let request = URLRequest(url: server.url(), method: "GE T")
-    let error = await session.result(of: request, policy: RetryPolicy(onEvent: log.add)).error
+    let policy = RetryPolicy(
+      shouldRetry: { _ in
+        questions.add()
+        return true
+      }, onEvent: log.add)
+    let error = await session.result(of: request, policy: policy).error
     #expect(error?.shouldRetry == false)
     #expect(error?.attempts.isEmpty == true)
-    #expect(log.events.map(\.attempt) == [0])
+    #expect(log.events.map(\.attempt) == [1, 1, 1])
+    #expect(log.safeties == [.nothingSent])
     #expect(log.gaveUp == .notRetryable)
+    #expect(questions.value == 0)
     #expect(server.requests.isEmpty)
   }
 
@@ -165,31 +174,31 @@ import Testing
     ] {
       var sent = request
       sent.setValue(value, forHTTPHeaderField: name)
-      #expect((transport.validationError(for: sent) == nil) == isValid, "\(name): \(value)")
+      #expect((transport.invalidReason(of: sent) == nil) == isValid, "\(name): \(value)")
     }
     // The server would wait for a body that never comes.
     var empty = URLRequest(url: .example, method: "POST")
     for (length, isValid) in [("0", true), ("5", false)] {
       empty.setValue(length, forHTTPHeaderField: "Content-Length")
-      #expect((transport.validationError(for: empty) == nil) == isValid, "\(length)")
+      #expect((transport.invalidReason(of: empty) == nil) == isValid, "\(length)")
     }
     let configuration = URLSessionConfiguration.ephemeral
     for fields in [["X-A": "1\r\nX-B: 2"], ["content-length": "3"], ["Transfer-Encoding": "chunked"]] {
       configuration.httpAdditionalHeaders = fields
       let session = NetworkSessionTransport(session: URLSession(configuration: configuration))
-      #expect(session.validationError(for: request) != nil, "\(fields)")
+      #expect(session.invalidReason(of: request) != nil, "\(fields)")
     }
     configuration.httpAdditionalHeaders = nil
     configuration.timeoutIntervalForRequest = -1
     let negative = NetworkSessionTransport(session: URLSession(configuration: configuration))
     // A crash on Linux only.
-    #expect((negative.validationError(for: request) == nil) == isOnApplePlatforms)
+    #expect((negative.invalidReason(of: request) == nil) == isOnApplePlatforms)
     #if canImport(FoundationNetworking)
       // On Apple's platforms, that of a background session; on Linux it has no meaning.
       configuration.timeoutIntervalForRequest = 60
       configuration.identifier = "a"
       let named = NetworkSessionTransport(session: URLSession(configuration: configuration))
-      #expect(named.validationError(for: request) == nil)
+      #expect(named.invalidReason(of: request) == nil)
     #endif
   }
 }

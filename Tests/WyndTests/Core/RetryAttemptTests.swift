@@ -13,8 +13,7 @@ import Testing
 
   /// Ends each attempt before `begin` returns.
   struct Hasty: NetworkTransport {
-    func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       let response = HTTPURLResponse(url: .example, statusCode: 200, httpVersion: nil, headerFields: nil)
       completion.end(NetworkOutcome(data: Data("x".utf8), response: response))
     }
@@ -26,7 +25,7 @@ import Testing
     let request = URLRequest(url: .example)
     let plan = NetworkCallPlan(request, policy: RetryPolicy(onEvent: log.add))
     let (current, result) = await handlerValue { end in
-      RetryLoop(plan, on: Hasty()).start(on: queue) { end((OperationQueue.current, $0)) }
+      RetryLoop(plan, on: Hasty()).run(on: queue) { end((OperationQueue.current, $0)) }
     }
     #expect(current === queue && result.error == nil)
     #expect(try await RetryLoop(plan, on: Hasty()).run().get().data == Data("x".utf8))
@@ -34,7 +33,7 @@ import Testing
     #expect(names == ["attemptSt", "succeeded", "attemptSt", "succeeded"])
     let plain = NetworkCallPlan(request)
     let ofPlain = await handlerValue { end in
-      RetryLoop(plain, on: Hasty()).start(on: queue) { _ in end(OperationQueue.current) }
+      RetryLoop(plain, on: Hasty()).run(on: queue) { _ in end(OperationQueue.current) }
     }
     #expect(ofPlain === queue)
   }
@@ -55,8 +54,7 @@ import Testing
   struct Scripted: NetworkTransport {
     let outcomes: [NetworkOutcome]
     let prepared = Counter()
-    func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       completion.end(outcomes[min(prepared.add(), outcomes.count) - 1])
     }
   }
@@ -99,8 +97,7 @@ import Testing
   struct Interrupted: NetworkTransport {
     let response: HTTPURLResponse
     let cancellations = Counter()
-    func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
       withUnsafeCurrentTask { $0?.cancel() }
       completion.onCancel { [cancellations] in cancellations.add() }
       completion.end(NetworkOutcome(data: Data("x".utf8), response: response))
@@ -118,8 +115,7 @@ import Testing
   /// Does not respond.
   struct Silent: NetworkTransport {
     let onCancel: @Sendable () -> Void
-    func validationError(for request: URLRequest) -> String? { nil }
-    func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) { completion.onCancel(onCancel) }
+    func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) { completion.onCancel(onCancel) }
   }
 
   /// The app may invalidate its session in the handler, when no request of the call may be left.
@@ -131,7 +127,7 @@ import Testing
     let transport = Silent { waitingHandlers.append(queue.operationCount) }
     let request = URLRequest(url: .example)
     await handlerValue { end in
-      let task = RetryLoop(NetworkCallPlan(request), on: transport).start(on: queue, completion: end)
+      let task = RetryLoop(NetworkCallPlan(request), on: transport).run(on: queue, completion: end)
       task.cancel()
       queue.isSuspended = false
     }

@@ -15,7 +15,9 @@
 nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// What happened.
   public enum Kind: Sendable {
-    /// An attempt has started: its request has been handed to the session, or to the middleware around it.
+    /// An attempt has started: its request has been handed to the session, or to the middleware around it. A request that
+    /// is not valid is an attempt too, which fails at once and sends nothing. A call that has no request, such as one
+    /// whose body cannot be encoded, has no events.
     case attemptStarted
     /// The attempt failed. The second value says whether it is safe to repeat, and why.
     case attemptFailed(NetworkError, RepeatSafety)

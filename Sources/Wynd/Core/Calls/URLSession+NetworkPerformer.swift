@@ -22,6 +22,6 @@ nonisolated extension URLSession: NetworkSendingPerformer {
     _ plan: NetworkCallPlan,
     completionHandler: @escaping @Sendable (Swift.Result<NetworkResponse<Data>, NetworkError>) -> Void
   ) -> NetworkTask {
-    RetryLoop(plan, on: plan.transport(on: self)).start(on: delegateQueue, completion: completionHandler)
+    RetryLoop(plan, on: plan.transport(on: self)).run(on: delegateQueue, completion: completionHandler)
   }
 }

@@ -33,6 +33,7 @@ nonisolated struct NetworkOutcome: Sendable {
   static var timedOut: Self { Self(error: URLError(.timedOut)) }
   static var deadline: Self { Self(error: URLError(.timedOut), endedBy: .deadline) }
   static var cancelled: Self { Self(error: NetworkError.cancelled, endedBy: .cancellation) }
+  static func invalid(_ reason: String) -> Self { Self(error: NetworkError.invalidRequest(reason: reason)) }
 
   /// Notes what is known of the request. `mayHaveSent`: a server may have received it whole.
   mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {

@@ -30,4 +30,11 @@ nonisolated struct NetworkOutgoing: Sendable {
     /// Receives what URLSession measures.
     var metrics: NetworkLock<URLSessionTaskMetrics?>?
   #endif
+
+  /// Declares the length of a stream, if it is known. Only after the validation, which rejects one that the app has
+  /// declared.
+  mutating func setLengthOfStream() {
+    guard bodies?.stream != nil, let length = bodies?.length else { return }
+    request.setValue(String(length), forHTTPHeaderField: "Content-Length")
+  }
 }

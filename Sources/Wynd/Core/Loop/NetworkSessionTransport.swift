@@ -19,19 +19,22 @@ nonisolated struct NetworkSessionTransport: NetworkTransport {
     callersDelegate = session.delegate
   }
 
-  func validationError(for request: URLRequest) -> String? {
+  /// Why the request cannot be sent; nil if it can.
+  func invalidReason(of request: URLRequest) -> String? {
     if let url = request.url, url.scheme == nil {
       let hasHost = url.host?.isEmpty == false
       return hasHost
         ? "the URL has a host, but no scheme" : "the URL has no scheme, and there is no client with a base URL"
     }
-    return NetworkRequestValidation.invalidReason(ofFraming: request) ?? NetworkRequestValidation.invalidReason(
-      of: request)
+    return NetworkRequestValidation.invalidReason(ofFraming: request)
+      ?? NetworkRequestValidation.invalidReason(of: request)
       ?? NetworkRequestValidation.invalidReason(of: session.configuration)
   }
 
-  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+  func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+    if let reason = invalidReason(of: outgoing.request) { return completion.end(.invalid(reason)) }
     var outgoing = outgoing
+    outgoing.setLengthOfStream()
     setContentType(of: &outgoing)
     #if canImport(FoundationNetworking)
       LinuxAttempt(outgoing, for: session, callersDelegate, completion).start()

@@ -11,15 +11,13 @@ nonisolated struct NetworkTimedTransport: NetworkTransport {
   let timeout: Swift.Duration
   let clock: any RetryClock
 
-  func validationError(for request: URLRequest) -> String? { transport.validationError(for: request) }
-
-  func start(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
+  func send(_ outgoing: NetworkOutgoing, _ completion: NetworkAttemptCompletion) {
     let cancelTimer = completion.setTimer(after: timeout, .timedOut, clock)
     var outgoing = outgoing
     if let bodies = outgoing.bodies, !bodies.isUpload {
       // The body of a download or a stream may take as long as it does.
       outgoing.bodies = bodies.beforeHead(cancelTimer)
     }
-    transport.start(outgoing, completion)
+    transport.send(outgoing, completion)
   }
 }

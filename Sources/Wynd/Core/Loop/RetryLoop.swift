@@ -52,7 +52,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
   /// session before this returns, so the app may finish its session then.
-  func start(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
+  func run(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let deliver = Delivery(queue: queue, events: events, completion: completion)
     let task = NetworkTask()
     if let result = endBeforeAttempt() {
@@ -130,12 +130,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   }
 
   /// The end of the call if no attempt may start.
-  private func endBeforeAttempt() -> CallResult? {
-    if let reason = transport.validationError(for: request) {
-      return fail(.invalidRequest(reason: reason), .notRetryable)
-    }
-    return timeUntilDeadline <= .zero ? stop(.deadline) : nil
-  }
+  private func endBeforeAttempt() -> CallResult? { timeUntilDeadline <= .zero ? stop(.deadline) : nil }
 
   private func stepBeforeAttempt() -> Step {
     if _Concurrency.Task.isCancelled { return .end(fail(.cancelled, .cancelled)) }
@@ -158,7 +153,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
       completion.onCancel { work.cancel() }
     } else {
       outgoing.usesPrivateSession = plan.usesPrivateSession || state.attempts > 1
-      transport.start(outgoing, completion)
+      transport.send(outgoing, completion)
     }
     // Not before, because the app may invalidate its session in `onEvent`.
     emit(.attemptStarted, at: state.attemptStart)
@@ -179,7 +174,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     if outcome.endedBy == .deadline { return .end(stop(.deadline)) }
     if outcome.hasProgressed { state.startOver() }
     updateBudget(error, outcome)
-    let mayConsultApp = plan.policy.shouldRetry != nil && !error.isCancellation
+    let mayConsultApp = plan.policy.shouldRetry != nil && !error.isFinal
     return mayConsultApp ? .consultApp(error) : decide(error, nil)
   }
 

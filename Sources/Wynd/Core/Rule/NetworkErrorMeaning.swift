@@ -141,11 +141,16 @@ nonisolated extension NetworkError {
   /// Unlikely to go away: a bug in the server, a port without TLS, a response that is not HTTP or is damaged.
   var isPersistent: Bool { meaning.retry == .atMostTwice }
 
+  /// Whether not even the app may ask for a retry: the call was canceled, perhaps with its session, or the next request
+  /// would be as invalid as this one.
+  var isFinal: Bool { if case .invalidRequest = self { true } else { isCancellation } }
+
   /// What the error says about its request.
   var delivery: NetworkDelivery {
     switch self {
     // The error of another request, or of another call with attempts of its own.
     case .generalError, .inaccessible: .mayHaveBeenApplied
+    case .invalidRequest: .notSent
     case .middlewareError(_, let cause): cause.delivery
     default: meaning.delivery
     }

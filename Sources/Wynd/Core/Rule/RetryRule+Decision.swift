@@ -30,8 +30,7 @@ nonisolated extension RetryRule {
   private func reasonNotToRetry(
     _ error: NetworkError, _ request: URLRequest, _ state: RetryCallState, _ verdict: Bool?
   ) -> RetryFailure.StopReason? {
-    // Canceled by the app, perhaps with its session.
-    if error.isCancellation { return .notRetryable }
+    if error.isFinal { return .notRetryable }
     let mayHelp = verdict ?? (error.shouldRetry || isInProgress(error, request, state))
     // Neither the app nor the error itself asks for a retry. If only the app is against it, the next rule comes first.
     if !mayHelp, !error.shouldRetry { return .notRetryable }
