@@ -58,15 +58,15 @@ nonisolated final class NetworkMiddlewareAttempt: Sendable {
       combined.hasFollowedRedirect = outcome.hasFollowedRedirect
       if outcome.hasProgressed { combined.hasProgressed = true }
       // Once a request may have been applied, a later failure does not prove otherwise.
-      if outcome.mayHaveBeenApplied || mayHaveBeenApplied(result) { combined.mayHaveBeenApplied = true }
+      let delivery = outcome.delivery ?? delivery(after: result)
+      if delivery == .mayHaveBeenApplied { combined.delivery = delivery }
     }
   }
 
-  /// Whether the server may have applied the request, assuming a POST without an Idempotency-Key. A 401 means that it
-  /// has not.
-  private func mayHaveBeenApplied(_ result: RetryLoop.CallResult) -> Bool {
-    guard case .failure(let error) = result else { return true }
-    return error.statusCode != 401 && error.delivery == .mayHaveBeenApplied
+  /// What a result says about its request. A 401 means that the server has not applied it.
+  private func delivery(after result: RetryLoop.CallResult) -> NetworkDelivery {
+    guard case .failure(let error) = result else { return .mayHaveBeenApplied }
+    return error.statusCode == 401 ? .refused : error.delivery
   }
 }
 

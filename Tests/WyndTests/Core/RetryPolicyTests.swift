@@ -140,7 +140,7 @@ import Testing
     for (error, got, expected) in rows {
       var outcome = NetworkOutcome(error: error.response == nil ? error : nil)
       outcome.note(mayHaveSent: got == .body, hasFollowedRedirect: got == .redirect)
-      let delivery = outcome.mayHaveBeenApplied ? .mayHaveBeenApplied : error.delivery
+      let delivery = outcome.delivery ?? error.delivery
       #expect(RepeatSafety(of: post, isReadOnly: false, after: delivery) == expected, "\(error) \(got)")
     }
     #expect(RepeatSafety(of: Self.request("POST", key: true), isReadOnly: false) == .idempotencyKey)

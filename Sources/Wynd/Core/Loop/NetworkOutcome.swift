@@ -22,9 +22,9 @@ nonisolated struct NetworkOutcome: Sendable {
   var endedBy = Cause.response
   /// Whether the error or the response comes from the last server after a redirect.
   var hasFollowedRedirect = false
-  /// Whether a server may have applied a request of the attempt, whatever the error says. A middleware may send several
-  /// requests in one attempt: one of them is enough.
-  var mayHaveBeenApplied = false
+  /// What has become of the requests of the attempt, whatever the error says; nil if only that says it. A middleware may
+  /// send several requests in one attempt: one that may have been applied is enough.
+  var delivery: NetworkDelivery?
   /// What a middleware or a transfer made of the response: a success, whatever its status code.
   var accepted: NetworkBox<NetworkResponse<Data>>?
   /// Whether the failed attempt transferred data that does not have to be transferred again.
@@ -39,7 +39,7 @@ nonisolated struct NetworkOutcome: Sendable {
   mutating func note(mayHaveSent: Bool, hasFollowedRedirect: Bool) {
     self.hasFollowedRedirect = hasFollowedRedirect
     // A POST may have been applied before the redirect. If something was sent, no error proves the opposite.
-    mayHaveBeenApplied = hasFollowedRedirect || (mayHaveSent && error != nil)
+    if hasFollowedRedirect || (mayHaveSent && error != nil) { delivery = .mayHaveBeenApplied }
   }
 
   /// The response if it is a success, otherwise the error. The response to a HEAD never has a body.

@@ -181,7 +181,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func record(_ error: NetworkError, _ outcome: NetworkOutcome) {
     var attempt = endedAttempt
     attempt.error = error
-    attempt.delivery = outcome.mayHaveBeenApplied ? .mayHaveBeenApplied : error.delivery
+    attempt.delivery = outcome.delivery ?? error.delivery
     state.add(attempt)
     state.elapsed = elapsed
     state.noteReachability(after: error, hasReachedServer: outcome.hasProgressed || attempt.hasReachedServer)

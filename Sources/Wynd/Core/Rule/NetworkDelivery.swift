@@ -1,4 +1,5 @@
-/// What has become of a request that failed.
+/// What has become of a request that failed, from the session, which sees what was sent, to the rule
+/// (``RepeatSafety``).
 nonisolated enum NetworkDelivery: Sendable {
   /// No server received it.
   case notSent
