@@ -21,12 +21,6 @@ nonisolated public struct NetworkCall: Sendable {
     self.requests = requests
   }
 
-  /// The names of the header fields in which the clients that this call passes send a secret. A sign-in or a renewal
-  /// may have added one since the start of the call.
-  var secretFields: Set<String> {
-    client.middleware.reduce(into: plan.ofClients.secretFields) { $0.formUnion($1.secretFields) }
-  }
-
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])

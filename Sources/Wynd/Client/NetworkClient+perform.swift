@@ -13,10 +13,12 @@ nonisolated extension NetworkClient {
   @concurrent
   public func perform(_ plan: NetworkCallPlan) async -> Swift.Result<NetworkResponse<Data>, NetworkError> {
     do throws(NetworkError) {
-      let defaults = defaults
-      var plan = plan.started(on: self, defaults)
+      var plan = plan
+      // The method that makes the call has started it already, unless it is one of another performer, which may not have
+      // the defaults of this one.
+      if plan.values[NetworkSignedInUsers.self] == nil { plan = plan.started(on: self, defaults) }
       plan.policy = plan.policy.inheriting(from: policy)
-      if !middleware.isEmpty { plan.add(middleware, of: self) }
+      if !middleware.isEmpty { plan.addMiddleware(of: self) }
       try complete(&plan)
       return await performer.perform(plan)
     } catch {
@@ -35,23 +37,19 @@ nonisolated extension NetworkClient {
     } else if url.scheme == nil, url.host?.isEmpty != false {
       throw .invalidRequest(reason: "the call names no host, and the base URL is nil")
     }
-    try ownHeaders.add(to: &plan.request, isOwnOrigin: isOwnOrigin, plan.ofClients.secretFields)
+    try ownHeaders.add(to: &plan, isOwnOrigin: isOwnOrigin)
   }
 }
 
 nonisolated extension NetworkCallPlan {
   /// Puts a client's middleware around each attempt. For the retry loop it is still one attempt: the deadline and a
   /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
-  fileprivate mutating func add(_ added: [any NetworkMiddleware], of client: NetworkClient) {
-    for added in added { ofClients.secretFields.formUnion(added.secretFields) }
-    ofClients.middleware += added
+  fileprivate mutating func addMiddleware(of client: NetworkClient) {
+    ofClients.middleware += client.middleware
     // The middleware of a client that is made on this one is outside.
     let outer = middleware
     middleware = { plan, send in
-      let attempt: NetworkSend = { outgoing in
-        let call = NetworkCall(client: client, plan, attempt: outgoing.attempt)
-        return await NetworkMiddlewareAttempt(outgoing, allowEmptyData: plan.allowEmptyData, send).run(in: call)
-      }
+      let attempt: NetworkSend = { await NetworkMiddlewareAttempt($0, plan, of: client, send).run() }
       return outer?(plan, attempt) ?? attempt
     }
   }

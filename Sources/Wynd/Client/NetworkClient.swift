@@ -103,14 +103,10 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     if let accept = ownHeaders.accept { defaults.ofEndpoints.accept = accept }
     if middleware.isEmpty { return defaults }
     defaults.ofEndpoints.valueMiddleware = self
-    if !users.isEmpty {
-      let others = defaults.values[NetworkSignedInUsers.self]
-      defaults.values[NetworkSignedInUsers.self] = NetworkSignedInUsers(users, and: others)
-    }
+    let users = NetworkSignedInUsers(of: middleware, and: defaults.values[NetworkSignedInUsers.self])
+    defaults.values[NetworkSignedInUsers.self] = users
     return defaults
   }
-
-  var users: [any NetworkUser] { middleware.compactMap { $0 as? any NetworkUser } }
 
   func process(_ response: inout NetworkResponse<some Sendable>, of plan: NetworkCallPlan) async throws(NetworkError) {
     try await performer.defaults.ofEndpoints.valueMiddleware?.process(&response, of: plan)

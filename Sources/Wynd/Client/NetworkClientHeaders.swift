@@ -28,11 +28,11 @@ nonisolated final class NetworkClientHeaders: Sendable {
   /// the client; no other one must receive a credential.
   ///
   /// - Throws: ``NetworkError/invalidRequest(reason:)`` if a field is not valid.
-  func add(to request: inout URLRequest, isOwnOrigin: Bool, _ secretFields: Set<String>) throws(NetworkError) {
+  func add(to plan: inout NetworkCallPlan, isOwnOrigin: Bool) throws(NetworkError) {
     if let invalid { throw invalid }
-    for (name, value) in fields where request.value(forHTTPHeaderField: name) == nil {
-      if !isOwnOrigin, NetworkSensitiveHeader.matches(name, value, known: secretFields) { continue }
-      request.setValue(value, forHTTPHeaderField: name)
+    for (name, value) in fields where plan.request.value(forHTTPHeaderField: name) == nil {
+      if !isOwnOrigin, NetworkSensitiveHeader.matches(name, value, known: plan.ofClients.secretFields) { continue }
+      plan.request.setValue(value, forHTTPHeaderField: name)
     }
   }
 }

@@ -6,10 +6,11 @@ import Foundation
 
 /// What the clients that a call passes add to it.
 nonisolated struct NetworkClientValues: Sendable {
-  /// The names of the header fields in which the clients send a secret.
-  var secretFields: Set<String> = []
   /// The middleware of all clients.
   var middleware: [any NetworkMiddleware] = []
+  /// The names of the header fields in which the clients send a secret. A sign-in or a renewal may add one during a
+  /// call.
+  var secretFields: Set<String> { middleware.reduce(into: []) { $0.formUnion($1.secretFields) } }
 }
 
 nonisolated extension NetworkCallPlan {

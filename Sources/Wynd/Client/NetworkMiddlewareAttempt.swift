@@ -7,50 +7,47 @@ import Foundation
 /// An attempt that middleware carries out, perhaps with several requests.
 nonisolated final class NetworkMiddlewareAttempt: Sendable {
   private let outgoing: NetworkOutgoing
-  private let allowEmptyData: Bool
+  private let plan: NetworkCallPlan
+  private let client: NetworkClient
   private let send: NetworkSend
   /// Combines what the retry decision has to know about all requests of the attempt.
   private let combined = NetworkLock(NetworkOutcome())
 
-  init(_ outgoing: NetworkOutgoing, allowEmptyData: Bool, _ send: @escaping NetworkSend) {
+  init(
+    _ outgoing: NetworkOutgoing, _ plan: NetworkCallPlan, of client: NetworkClient, _ send: @escaping NetworkSend
+  ) {
     self.outgoing = outgoing
-    self.allowEmptyData = allowEmptyData
+    self.plan = plan
+    self.client = client
     self.send = send
   }
 
   /// Whether the latest response is to a redirected request, whose URL and method may differ from the original.
   var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
-  func run(in call: NetworkCall) async -> NetworkOutcome {
-    let call = NetworkCall(client: call.client, call.plan, attempt: call.attempt, self)
-    let next = call.client.middleware.reversed().reduce(sending(in: call)) { next, middleware in
-      middleware.around(next, in: call)
-    }
+  func run() async -> NetworkOutcome {
+    let call = NetworkCall(client: client, plan, attempt: outgoing.attempt, self)
+    let send: NetworkMiddlewareNext = { [self] in try await response(to: $0) }
+    let next = client.middleware.reversed().reduce(send) { next, middleware in middleware.around(next, in: call) }
     do {
       let response = try await next(outgoing.request)
-      var outcome = combined.withLock { $0 }
-      outcome.accepted = NetworkBox(response)
-      return outcome
+      combined.withLock { $0.accepted = NetworkBox(response) }
     } catch {
-      var outcome = combined.withLock { $0 }
-      outcome.error = NetworkError(thrown: error)
-      return outcome
+      combined.withLock { $0.error = NetworkError(thrown: error) }
     }
+    return combined.withLock { $0 }
   }
 
   /// The `next` of the last middleware: sends a request.
-  private func sending(in call: NetworkCall) -> NetworkMiddlewareNext {
-    { [self] request in
-      let credential = call.plan.values[NetworkUnknownCredential.self]
-      credential?.note(request, before: outgoing.request, call.client.middleware)
-      var outgoing = outgoing
-      outgoing.request = request
-      outgoing.secretFields.formUnion(call.secretFields)
-      let outcome = await send(outgoing)
-      let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: allowEmptyData)
-      note(outcome, result)
-      return try result.get()
-    }
+  private func response(to request: URLRequest) async throws(NetworkError) -> NetworkResponse<Data> {
+    plan.values[NetworkUnknownCredential.self]?.note(request, before: outgoing.request, client.middleware)
+    var outgoing = outgoing
+    outgoing.request = request
+    outgoing.secretFields = plan.ofClients.secretFields
+    let outcome = await send(outgoing)
+    let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData)
+    note(outcome, result)
+    return try result.get()
   }
 
   private func note(_ outcome: NetworkOutcome, _ result: RetryLoop.CallResult) {
@@ -74,11 +71,21 @@ nonisolated extension NetworkMiddleware {
   /// Puts this middleware around an attempt.
   fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
     { request in
-      let cause = NetworkErrorCause()
+      // What `next` has thrown last. The middleware may throw another error in its place.
+      let cause = NetworkLock<NetworkError?>(nil)
       do {
-        return try await respond(to: request, in: call, next: cause.observing(next))
+        return try await respond(to: request, in: call) { request in
+          do {
+            let response = try await next(request)
+            cause.withLock { $0 = nil }
+            return response
+          } catch {
+            cause.withLock { $0 = error as? NetworkError }
+            throw error
+          }
+        }
       } catch {
-        throw NetworkError(thrown: error, inPlaceOf: cause.last)
+        throw NetworkError(thrown: error, inPlaceOf: cause.withLock { $0 })
       }
     }
   }

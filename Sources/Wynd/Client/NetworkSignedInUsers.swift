@@ -6,9 +6,11 @@ nonisolated struct NetworkSignedInUsers: Sendable {
 
   /// The users of a client at the start of a call, with those of the client that it is made on. A middleware may still
   /// sign in a user where nobody is.
-  init(_ users: [any NetworkUser], and others: Self?) {
+  init(of middleware: [any NetworkMiddleware], and others: Self?) {
     var numbers = others?.numbers.withLock { $0 } ?? [:]
-    for user in users where user.signInNumber != 0 { numbers[ObjectIdentifier(user)] = user.signInNumber }
+    for case let user as any NetworkUser in middleware where user.signInNumber != 0 {
+      numbers[ObjectIdentifier(user)] = user.signInNumber
+    }
     self.numbers = NetworkLock(numbers)
   }
 

@@ -1,27 +1,5 @@
 import Foundation
 
-/// Remembers what `next` threw last: a middleware may replace it with an error of its own.
-nonisolated struct NetworkErrorCause: Sendable {
-  private let stored = NetworkLock<NetworkError?>(nil)
-
-  var last: NetworkError? { stored.withLock { $0 } }
-
-  func observing<Input>(
-    _ next: @escaping @Sendable (Input) async throws -> NetworkResponse<Data>
-  ) -> @Sendable (Input) async throws -> NetworkResponse<Data> {
-    { input in
-      do {
-        let response = try await next(input)
-        stored.withLock { $0 = nil }
-        return response
-      } catch {
-        stored.withLock { $0 = error as? NetworkError }
-        throw error
-      }
-    }
-  }
-}
-
 nonisolated extension NetworkError {
   /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
   init(thrown error: any Swift.Error, inPlaceOf cause: NetworkError? = nil) {
