@@ -2,22 +2,25 @@ import Foundation
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum NetworkEndpointURL {
-  /// The URL of an endpoint. Without a host, it is relative to the base URL of a client.
+  /// The URL of an endpoint. Without a host, it is relative to the base URL of a client. The segments of its path are
+  /// validated then where it is appended to that of the base URL.
   static func url(of endpoint: some Endpoint) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try endpoint.queryItems } catch { throw .unencodable(error, as: "query") }
     let query = items.isEmpty ? nil : NetworkPercentEncoding.query(items)
-    let path = try path(endpoint.percentEncodedPath, after: "")
+    let path = endpoint.percentEncodedPath
+    let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
+    try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
+    try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
     if endpoint.host.isEmpty {
       try check(endpoint.port == nil, "the port of an endpoint goes with a host")
-      // Without a path, it is the base URL itself.
-      return try url("", endpoint.percentEncodedPath.isEmpty ? "" : path, query)
+      return try url(relative: path, query)
     }
     let scheme = endpoint.scheme.lowercased()
     try check(["https", "http"].contains(scheme), "the scheme is not http or https")
     try check(1...65_535 ~= endpoint.port ?? 1, "the port is not one of 1 to 65535")
     let port = endpoint.port.map { ":\($0)" } ?? ""
-    return try url("\(scheme)://\(host(endpoint.host))\(port)", path, query)
+    return try url("\(scheme)://\(host(endpoint.host))\(port)", self.path(path, after: ""), query)
   }
 
   /// A whole URL with more query items. A segment “..” is meant as it is written. Without a host, it could leave the
@@ -27,8 +30,7 @@ nonisolated enum NetworkEndpointURL {
     if url.scheme == nil {
       // “//host/path” names another server.
       try check(url.host?.isEmpty != false, "the URL has a host, but no scheme")
-      let path = url.path(percentEncoded: true)
-      return try self.url("", path.isEmpty ? "" : self.path(path, after: ""), query(url, adding: items))
+      return try self.url(relative: url.path(percentEncoded: true), query(url, adding: items))
     }
     try check(url.host?.isEmpty == false, "the URL has no host")
     let hasUser = url.user != nil || url.password != nil
@@ -71,6 +73,11 @@ nonisolated enum NetworkEndpointURL {
   static func url(_ origin: String, _ relative: URL, after path: String) throws(NetworkError) -> URL {
     let path = try self.path(relative.path(percentEncoded: true), after: path)
     return try url(origin, path, relative.query(percentEncoded: true))
+  }
+
+  /// A URL without a host. Without a path, it is the base URL itself.
+  private static func url(relative path: String, _ query: String?) throws(NetworkError) -> URL {
+    try url("", path.isEmpty || path.hasPrefix("/") ? path : "/" + path, query)
   }
 
   /// At a character that does not belong in a path, Foundation encodes it or ends the path.
@@ -131,9 +138,6 @@ nonisolated enum NetworkEndpointURL {
 
   private static func path(_ path: String, after base: String) throws(NetworkError) -> String {
     try check(!hasDots(path), "a segment of the path is “.” or “..” and would change the path")
-    let hasQuery = path.utf8.contains(UInt8(ascii: "?"))
-    try check(!hasQuery, "the path contains a “?”; pass the query as `query:` or `queryItems`")
-    try check(!isURL(path), "the path is a URL; write `.get(url, as:)` with a URL, or send a URLRequest")
     if path.isEmpty { return base.isEmpty ? "/" : base }
     return (base.hasSuffix("/") ? String(base.dropLast()) : base) + (path.hasPrefix("/") ? "" : "/") + path
   }
