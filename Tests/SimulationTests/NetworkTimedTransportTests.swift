@@ -47,7 +47,7 @@ extension SimulationTests {
           isUpload: kind == .upload, onHead: { _ in hasHead = true }, onData: { _ in })
       }
       let transport = NetworkTimedTransport(transport: server, timeout: timeout, clock: server.time)
-      transport.start(outgoing, NetworkAttemptCompletion())
+      transport.send(outgoing, NetworkAttemptCompletion())
       server.time.run()
       return (server.end, hasHead)
     }
@@ -67,7 +67,7 @@ extension SimulationTests {
       let completion = NetworkAttemptCompletion()
       completion.setTimer(after: .seconds(20), .deadline, time)
       NetworkTimedTransport(transport: transport, timeout: .seconds(10), clock: time)
-        .start(NetworkOutgoing(request: URLRequest(url: url)), completion)
+        .send(NetworkOutgoing(request: URLRequest(url: url)), completion)
       #expect(completion.hasEnded && time.isIdle)
     }
   }

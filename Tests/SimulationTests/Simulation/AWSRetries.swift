@@ -25,7 +25,7 @@ final class AWSRetries: @unchecked Sendable {
   func run(_ request: URLRequest, on transport: any NetworkTransport, _ clock: any RetryClock) async -> Bool {
     for retry in 0..<3 {
       let completion = NetworkAttemptCompletion()
-      let outcome = await completion.outcome { transport.start(NetworkOutgoing(request: request), completion) }
+      let outcome = await completion.outcome { transport.send(NetworkOutgoing(request: request), completion) }
       if case .success = outcome.result(isHead: false, allowEmptyData: true) {
         // A success gives back what its retry has cost, and one token without a retry.
         tokens = min(Self.capacity, tokens + (retry > 0 ? cost : 1))
