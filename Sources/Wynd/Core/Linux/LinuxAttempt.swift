@@ -79,47 +79,34 @@
       let (current, hasBody, hop) = state.withLock { ($0.request, $0.hasBody, $0.hop) }
       // Only for what libcurl repeats itself. The retry loop judges the request of the call.
       let isRepeatable = RepeatSafety(of: current, isReadOnly: outgoing.isReadOnly).isSafe
-      var request = current
-      request.setTimeout(from: session.configuration)
-      request.setLowercaseScheme()
-      do { try request.streamBody(of: hasBody ? outgoing.bodies : nil, isRepeatable: isRepeatable) } catch {
-        return end(NetworkOutcome(error: NetworkError.generalError(error)))
-      }
-      request.setTypeOfNoBody()
-      var kind = LinuxSessionKind()
-      if !isRepeatable, request.needsNewConnection {
-        kind.insert(.closesConnections)
-        request.setValue("close", forHTTPHeaderField: "Connection")
-      }
-      if !outgoing.request.httpShouldHandleCookies { kind.insert(.handlesNoCookies) }
-      if outgoing.bodies != nil { kind.insert(.isForTransfers) }
-      // Not over TLS, where a connection is expensive, unless no body shows whether libcurl has sent the request
-      // before.
-      let isWorthIt = request.url?.scheme?.lowercased() == "http" || ["GET", "HEAD"].contains(request.networkMethod)
-      let isAlone = kind.contains(.closesConnections) && isWorthIt
-      if isAlone { sendAlone(request, hop, kind) } else { send(request, hop, on: kind.sharedSession(of: session)) }
+      let bodies = hasBody ? outgoing.bodies : nil
+      do {
+        var request = try current.prepared(bodies, isRepeatable: isRepeatable, in: session.configuration)
+        let kind = LinuxSessionKind(for: request, outgoing, isRepeatable: isRepeatable)
+        if kind.contains(.closesConnections) { request.setValue("close", forHTTPHeaderField: "Connection") }
+        if kind.isAlone(request) { return sendAlone(request, hop, kind) }
+        send(request, hop, on: kind.sharedSession(of: session))
+      } catch { end(NetworkOutcome(error: NetworkError.generalError(error))) }
     }
 
     /// Sends the request on a session of its own, as soon as the caller's session may have another connection to the
     /// host. A server that closes a connection after its response without saying so might carry out the next request on
     /// it, or not. On this session, no request is the next one.
     private func sendAlone(_ request: URLRequest, _ hop: Int, _ kind: LinuxSessionKind) {
-      let place = LinuxConnectionLimit.Place(session, request.url, isForTransfers: kind.contains(.isForTransfers))
+      let isForTransfers = kind.contains(.isForTransfers)
+      let place = LinuxConnectionLimit.Place(session, request.url, isForTransfers: isForTransfers) { [self] in
+        let ownSession = kind.makeSession(like: session)
+        send(request, hop, on: ownSession)
+        ownSession.finishTasksAndInvalidate()
+      }
       let hasEnded = state.withLock { state in
         if !state.hasEnded { state.place = place }
         return state.hasEnded
       }
-      if hasEnded { return }
-      place.take { [self] in
-        let ownSession = kind.makeSession(like: session)
-        send(request, hop, on: ownSession, place)
-        ownSession.finishTasksAndInvalidate()
-      }
+      if !hasEnded { place.take() }
     }
 
-    private func send(
-      _ request: URLRequest, _ hop: Int, on privateSession: URLSession, _ place: LinuxConnectionLimit.Place? = nil
-    ) {
+    private func send(_ request: URLRequest, _ hop: Int, on privateSession: URLSession) {
       // Not created under the lock, because a callback for the task before a redirect may wait for it.
       let task = makeTask(request, hop, on: privateSession)
       let hasEnded = state.withLock { state in
@@ -128,12 +115,7 @@
         state.body = request.linuxBody?.reading
         return false
       }
-      if hasEnded {
-        return Self.queue.async {
-          task.cancel()
-          place?.release()
-        }
-      }
+      if hasEnded { return Self.queue.async { task.cancel() } }
       // At once, because resuming is slow after URLSession has worked on the task on another thread.
       task.resume()
     }

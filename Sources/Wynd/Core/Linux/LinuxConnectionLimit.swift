@@ -10,15 +10,10 @@
       let origin: NetworkOrigin
       let isForTransfers: Bool
     }
-    typealias Start = @Sendable () -> Void
-    struct Waiting: Sendable {
-      let place: ObjectIdentifier
-      let start: Start
-    }
     struct Host: Sendable {
-      var running: [ObjectIdentifier] = []
+      var running: [Place] = []
       /// In the order of their calls.
-      var waiting: [Waiting] = []
+      var waiting: [Place] = []
     }
     static let hosts = NetworkLock<[Key: Host]>([:])
 
@@ -27,24 +22,22 @@
       private let key: Key
       private let limit: Int
       private let caller: URLSession
+      private let start: @Sendable () -> Void
 
-      init(_ caller: URLSession, _ url: URL?, isForTransfers: Bool) {
+      init(_ caller: URLSession, _ url: URL?, isForTransfers: Bool, _ start: @escaping @Sendable () -> Void) {
         key = Key(caller: ObjectIdentifier(caller), origin: NetworkOrigin(url), isForTransfers: isForTransfers)
         limit = max(1, caller.configuration.httpMaximumConnectionsPerHost)
         // Otherwise another session could get the same identifier.
         self.caller = caller
+        self.start = start
       }
 
       /// Calls `start` at once, or when another request has ended. Not at all if the place is released before.
-      func take(_ start: @escaping @Sendable () -> Void) {
+      func take() {
         let isFree = hosts.withLock { hosts in
           var host = hosts[key] ?? Host()
           let isFree = host.running.count < limit
-          if isFree {
-            host.running.append(ObjectIdentifier(self))
-          } else {
-            host.waiting.append(Waiting(place: ObjectIdentifier(self), start: start))
-          }
+          if isFree { host.running.append(self) } else { host.waiting.append(self) }
           hosts[key] = host
           return isFree
         }
@@ -55,25 +48,20 @@
       // Inlined, each caller would get a copy of it.
       @inline(never)
       func release() {
-        let id = ObjectIdentifier(self)
-        // What is not needed any more is released outside the lock: a deinit may cancel another call.
-        let (next, _) = hosts.withLock { hosts -> (Start?, [Waiting]) in
-          guard var host = hosts[key] else { return (nil, []) }
-          let removed = host.waiting.filter { $0.place == id }
-          host.waiting.removeAll { $0.place == id }
-          var next: Start?
-          let place = host.running.firstIndex(of: id)
-          if let place { host.running.remove(at: place) }
-          if place != nil, !host.waiting.isEmpty {
-            let first = host.waiting.removeFirst()
-            host.running.append(first.place)
-            next = first.start
+        let next = hosts.withLock { hosts -> Place? in
+          guard var host = hosts[key] else { return nil }
+          host.waiting.removeAll { $0 === self }
+          guard let place = host.running.firstIndex(where: { $0 === self }) else {
+            hosts[key] = host
+            return nil
           }
+          let next: Place? = host.waiting.isEmpty ? nil : host.waiting.removeFirst()
+          if let next { host.running[place] = next } else { host.running.remove(at: place) }
           hosts[key] = host.running.isEmpty ? nil : host
-          return (next, removed)
+          return next
         }
         // Not here: many requests that end at once would call each other, and overflow the stack.
-        if let next { LinuxAttempt.queue.async(execute: next) }
+        if let next { LinuxAttempt.queue.async(execute: next.start) }
       }
     }
   }

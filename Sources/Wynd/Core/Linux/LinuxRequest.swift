@@ -17,19 +17,32 @@
       return cachePolicy == .returnCacheDataDontLoad ? NetworkOutcome(error: URLError(.resourceUnavailable)) : nil
     }
 
+    /// The request as URLSession has to receive it here. `bodies`: those of a transfer, unless a redirect has removed
+    /// them. `isRepeatable`: whether libcurl may send it a second time.
+    func prepared(
+      _ bodies: NetworkBodies?, isRepeatable: Bool, in configuration: URLSessionConfiguration
+    ) throws -> URLRequest {
+      var request = self
+      request.setTimeout(from: configuration)
+      request.setLowercaseScheme()
+      try request.streamBody(of: bodies, isRepeatable: isRepeatable)
+      request.setTypeOfNoBody()
+      return request
+    }
+
     /// The body as it is sent; nil if there is none.
     var linuxBody: LinuxBodyStream? { httpBodyStream as? LinuxBodyStream }
 
-    /// Call this after `streamBody`. Whether libcurl could send the request twice if a kept-alive connection is dead.
-    /// Without a body, nothing can be made unreadable. Without TLS, a new connection is cheap, so not even header
-    /// fields are sent twice.
+    /// Whether libcurl could send the request, which is prepared, twice if a kept-alive connection is dead. Without a
+    /// body, nothing can be made unreadable. Without TLS, a new connection is cheap, so not even header fields are sent
+    /// twice.
     var needsNewConnection: Bool {
       linuxBody == nil || linuxBody?.length == 0 || url?.scheme?.lowercased() == "http"
     }
 
-    /// Call this after `streamBody`. URLSession declares the body of a POST without a type to be form fields, even if
-    /// the body is empty. A blank field is not sent.
-    mutating func setTypeOfNoBody() {
+    /// URLSession declares the body of a POST without a type to be form fields, even if the body is empty. A blank field
+    /// is not sent.
+    private mutating func setTypeOfNoBody() {
       guard httpMethod == "POST", linuxBody?.length == 0, value(forHTTPHeaderField: "Content-Type") == nil else {
         return
       }
@@ -38,7 +51,7 @@
 
     /// Sets the time-out in whole seconds, rounded up: URLSession drops a fraction, so 0.4 s would fail at once. Zero,
     /// negative, NaN and 60, which is the default of a request, mean the value of the session. Huge values mean none.
-    mutating func setTimeout(from configuration: URLSessionConfiguration) {
+    private mutating func setTimeout(from configuration: URLSessionConfiguration) {
       let sessionTimeout = configuration.timeoutIntervalForRequest
       let wanted = timeoutInterval > 0 && timeoutInterval != 60 ? timeoutInterval : sessionTimeout
       let seconds = wanted > 0 ? min(wanted.rounded(.up), 1e8) : 60
@@ -48,7 +61,7 @@
     }
 
     /// URLSession supports lower-case schemes only.
-    mutating func setLowercaseScheme() {
+    private mutating func setLowercaseScheme() {
       guard let url, let scheme = url.scheme, scheme != scheme.lowercased() else { return }
       self.url = URL(string: scheme.lowercased() + url.absoluteString.dropFirst(scheme.count))
     }

@@ -15,6 +15,21 @@
     /// a connection.
     static let isForTransfers = Self(rawValue: 4)
 
+    /// The kind for a request that is prepared.
+    init(for request: URLRequest, _ outgoing: NetworkOutgoing, isRepeatable: Bool) {
+      self = []
+      if !isRepeatable, request.needsNewConnection { insert(.closesConnections) }
+      if !outgoing.request.httpShouldHandleCookies { insert(.handlesNoCookies) }
+      if outgoing.bodies != nil { insert(.isForTransfers) }
+    }
+
+    /// Whether the request has a session of its own. Not over TLS, where a connection is expensive, unless no body shows
+    /// whether libcurl has sent the request before.
+    func isAlone(_ request: URLRequest) -> Bool {
+      let isWorthIt = request.url?.scheme?.lowercased() == "http" || ["GET", "HEAD"].contains(request.networkMethod)
+      return contains(.closesConnections) && isWorthIt
+    }
+
     /// Always the same for the same session. One for each call would need a handshake for each, and one that is
     /// released early can crash (swift-corelibs-foundation#5203).
     func sharedSession(of caller: URLSession) -> URLSession {
