@@ -14,7 +14,9 @@
     /// The chunks of a response would delay plain calls on the delegate queue, and a response that stays open occupies
     /// a connection.
     static let isForTransfers = Self(rawValue: 4)
+  }
 
+  nonisolated extension LinuxSessionKind {
     /// The kind for a request that is prepared.
     init(for request: URLRequest, _ outgoing: NetworkOutgoing, isRepeatable: Bool) {
       self = []
