@@ -77,6 +77,12 @@ import WyndLoopbackServer
     #expect(try accept(Nothing()) == nil)
   }
 
+  /// An app may send it without a call of this library.
+  @Test func requestThatIsReadIsValidated() {
+    let error = #expect(throws: NetworkError.self) { try Plain(method: "GE T").request }
+    #expect("\(error as Any)".contains("the method is not a token"))
+  }
+
   // MARK: Bodies
 
   @Test(arguments: [NetworkMethod.get, .head, "get", "Head"]) func rejectsABodyForGETAndHEAD(

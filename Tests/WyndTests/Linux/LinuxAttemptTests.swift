@@ -14,7 +14,7 @@
       for _ in 0..<20 {
         let completion = NetworkAttemptCompletion()
         completion.cancel()
-        NetworkSessionTransport(session: session).start(
+        NetworkSessionTransport(session: session).send(
           NetworkOutgoing(request: URLRequest(url: server.url("/canceled"))), completion)
         #expect(await completion.outcome().endedBy == .cancellation)
       }
