@@ -39,20 +39,14 @@ import WyndLoopbackServer
 
   /// A redirect that is not followed often has the code of a sign-in.
   @Test func textHidesWhatMayBeSecretInURLs() throws {
-    let rows: [(String, String)] = [
-      ("https://user:PW@app/cb?code=CODE#access_token=T", "https://…@app/cb?…"), ("/cb?code=C", "/cb?…"),
-      (
-        "<https://a/x?token=T>; rel=\"next\", <https://u@b/>; rel=\"last\"",
-        "<https://a/x?…>; rel=\"next\", <https://…@b/>; rel=\"last\""
-      ),
-      ("5; url=https://a.example/?q=1", "5; url=https://a.example/?…"), ("//u:p@h/a", "//…@h/a"), ("#f", "#…"),
-      ("{\"url\": \"https://a/?s=1\", \"n\": 2}", "{\"url\": \"https://a/?…\", \"n\": 2}"),
-      ("really? yes", "really?… yes"),
-      ("https://a/b@c/d", "https://a/b@c/d"), ("a@b.example", "a@b.example"),
-      ("\u{E4}\u{301}?\u{301}x", "\u{E4}\u{301}?…"),
-      ("https://a/?x=1\thttps://b/?y=2", "https://a/?…\thttps://b/?…"), ("https://u@v@h/", "https://…@h/"), ("", ""),
+    let secrets = [
+      "https://user:PW@app/cb", "/cb?code=C", "https://a/cb#access_token=T", "<https://a/x?token=T>; rel=\"next\"",
+      "5; url=https://a.example/?q=1", "//u:p@h/a", "#f", "\u{E4}\u{301}?\u{301}x",
     ]
-    for (value, expected) in rows { #expect("\(try Self.headers(["Location": value]))" == "Location: \(expected)") }
+    for value in secrets { #expect("\(try Self.headers(["Location": value]))" == "Location: …") }
+    for value in ["https://a.example/b", "text/html; charset=utf-8", "W/\"1\"", ""] {
+      #expect("\(try Self.headers(["Location": value]))" == "Location: \(value)")
+    }
   }
 
   /// The padding of base64 looks like a name with an empty value.

@@ -26,34 +26,12 @@ nonisolated public struct NetworkHeaders: Sendable, Equatable, Sequence, CustomS
     dictionary.networkSorted.map { (name: $0.key, value: $0.value) }.makeIterator()
   }
 
-  /// The fields, with “…” in place of a sensitive value, and of user information, query and fragment of each URL in a
-  /// value.
+  /// The fields, with “…” in place of a sensitive value, and of one that may have the user information, the query or the
+  /// fragment of a URL, such as Location.
   public var description: String {
     map { name, value in
-      "\(name): \(NetworkSensitiveHeader.matches(name, value) ? "…" : Self.withoutSecretsOfURLs(value))"
+      let mayBeSecret = NetworkSensitiveHeader.matches(name, value) || value.utf8.contains(where: "?#@".utf8.contains)
+      return "\(name): \(mayBeSecret ? "…" : value)"
     }.joined(separator: ", ")
-  }
-
-  /// A field such as Location or Link contains URLs. White space, a quote or an angle bracket ends one.
-  private static func withoutSecretsOfURLs(_ value: String) -> String {
-    var shown: [UInt8] = []
-    var isHidden = false
-    /// Where the host begins, or the user information before it.
-    var authority: Int?
-    for byte in value.utf8 {
-      if " \t<>\"".utf8.contains(byte) {
-        isHidden = false
-        authority = nil
-      }
-      if isHidden { continue }
-      if byte == UInt8(ascii: "@"), let authority { shown.replaceSubrange(authority..., with: "…".utf8) }
-      shown.append(byte)
-      if byte == UInt8(ascii: "/") { authority = Array(shown.suffix(2)) == Array("//".utf8) ? shown.count : nil }
-      if "?#".utf8.contains(byte) {
-        isHidden = true
-        shown += "…".utf8
-      }
-    }
-    return String(decoding: shown, as: UTF8.self)
   }
 }
