@@ -121,10 +121,15 @@
     }
 
     private func makeTask(_ request: URLRequest, _ hop: Int, on privateSession: URLSession) -> URLSessionTask {
-      if outgoing.bodies != nil { return makeTransferTask(request, on: privateSession) }
-      // Without a handler, URLSession would call a delegate for each chunk, each time as an operation of the queue.
-      let task: URLSessionDataTask = privateSession.dataTask(with: request) { [self] data, response, error in
-        end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
+      // With its type, because an app may have an extension of URLSession with the same method and another result.
+      let task: URLSessionDataTask
+      if outgoing.bodies == nil {
+        // Without a handler, URLSession would call a delegate for each chunk, each time as an operation of the queue.
+        task = privateSession.dataTask(with: request) { [self] data, response, error in
+          end(NetworkOutcome(data: data, response: response, error: error), hop: hop, isFinished: true)
+        }
+      } else {
+        task = privateSession.dataTask(with: request)
       }
       task.delegate = self
       return task

@@ -2,29 +2,14 @@
   import Foundation
   import FoundationNetworking
 
-  nonisolated extension LinuxAttempt {
-    /// Makes a task whose delegate handles redirects, challenges and new bodies. The delegate of the session receives
-    /// the response, in chunks.
-    func makeTransferTask(_ request: URLRequest, on privateSession: URLSession) -> URLSessionTask {
-      // With its type, because an app may have an extension of URLSession with the same method and another result.
-      let task: URLSessionDataTask = privateSession.dataTask(with: request)
-      task.delegate = self
-      (privateSession.delegate as? LinuxReceiver)?.attempts.withLock { $0[task.taskIdentifier] = self }
-      return task
-    }
-  }
-
-  /// The delegate of a private session. It receives the responses of transfers, in chunks.
+  /// The delegate of a private session. It receives the responses of transfers, in chunks. Everything else goes to the
+  /// delegate of the task, which is the attempt.
   nonisolated final class LinuxReceiver: NSObject, URLSessionDataDelegate, Sendable {
-    let attempts = NetworkLock<[Int: LinuxAttempt]>([:])
-
-    private func attempt(_ task: URLSessionTask) -> LinuxAttempt? { attempts.withLock { $0[task.taskIdentifier] } }
-
     /// Calls a closure of the transfer, unless the task sent a request before a redirect. An error ends the attempt.
     private func pass(_ task: URLSessionTask, to call: (NetworkBodies) throws -> Void) {
-      guard let attempt = attempt(task), let hop = attempt.hop(of: task), let bodies = attempt.outgoing.bodies else {
-        return
-      }
+      guard let attempt = task.delegate as? LinuxAttempt, let hop = attempt.hop(of: task),
+        let bodies = attempt.outgoing.bodies
+      else { return }
       do { try call(bodies) } catch { attempt.end(NetworkOutcome(error: error), hop: hop) }
     }
 
@@ -52,9 +37,7 @@
     }
 
     func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Swift.Error)?) {
-      guard let attempt = attempts.withLock({ $0.removeValue(forKey: task.taskIdentifier) }),
-        let hop = attempt.hop(of: task)
-      else { return }
+      guard let attempt = task.delegate as? LinuxAttempt, let hop = attempt.hop(of: task) else { return }
       let outcome = NetworkOutcome(data: Data(), response: task.response, error: error)
       // On another queue: a new task waits for URLSession's work queue, which may wait for this one.
       LinuxAttempt.queue.async { attempt.end(outcome, hop: hop, isFinished: true) }
