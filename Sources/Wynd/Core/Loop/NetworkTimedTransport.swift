@@ -16,7 +16,10 @@ nonisolated struct NetworkTimedTransport: NetworkTransport {
     var outgoing = outgoing
     if let bodies = outgoing.bodies, !bodies.isUpload {
       // The body of a download or a stream may take as long as it does.
-      outgoing.bodies = bodies.beforeHead(cancelTimer)
+      outgoing.bodies?.onHead = { head in
+        cancelTimer()
+        try bodies.onHead(head)
+      }
     }
     transport.send(outgoing, completion)
   }
