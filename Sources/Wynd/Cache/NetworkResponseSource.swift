@@ -1,9 +1,3 @@
-public import Foundation
-
-#if canImport(FoundationNetworking)
-  public import FoundationNetworking
-#endif
-
 /// Where a response can come from.
 nonisolated public enum NetworkResponseSource: Sendable {
   /// The server sent it.
@@ -15,26 +9,16 @@ nonisolated public enum NetworkResponseSource: Sendable {
 }
 
 nonisolated extension NetworkResponse {
-  /// Where the response came from. It is the server unless a client has a cache.
-  public internal(set) var source: NetworkResponseSource {
+  /// Where the response came from. It is the server unless a client has a cache. A test may set it.
+  public var source: NetworkResponseSource {
     get { values[NetworkResponseSource.self] ?? .network }
     set { values[NetworkResponseSource.self] = newValue }
   }
 
   /// Why a ``ResponseCache`` served a response that may be out of date: the server could not be reached, or failed. Nil
-  /// for every other response.
-  public internal(set) var revalidationError: NetworkError? {
+  /// for every other response. A test may set it.
+  public var revalidationError: NetworkError? {
     get { values[NetworkError.self] }
     set { values[NetworkError.self] = newValue }
-  }
-
-  /// Makes a response that a cache has served, for tests.
-  public init(
-    value: Value, response: HTTPURLResponse, data: Data = Data(), attempts: [NetworkAttempt] = [],
-    source: NetworkResponseSource, revalidationError: NetworkError? = nil
-  ) {
-    self.init(value: value, response: response, data: data, attempts: attempts)
-    self.source = source
-    self.revalidationError = revalidationError
   }
 }

@@ -132,7 +132,9 @@ nonisolated struct StoredResponse: Sendable, Codable {
     if case .failure(.noResponseData(let head)) = received.result(isHead: false, allowEmptyData: allowEmptyData) {
       throw .noResponseData(head)
     }
-    var response = NetworkResponse(value: body, response: head, data: body, source: source, revalidationError: error)
+    var response = NetworkResponse(data: body, response: head)
+    response.source = source
+    response.revalidationError = error
     response.values[StoredResponse.self] = self
     return response
   }

@@ -117,7 +117,8 @@ import Wynd
     let head = try HTTPURLResponse.made(203)
     let response = NetworkResponse(value: 1, response: head)
     #expect(response.value == 1 && response.data.isEmpty && response.attempts.isEmpty && response.source == .network)
-    let cached = NetworkResponse(value: 2, response: head, data: Data([1]), source: .cache)
+    var cached = NetworkResponse(value: 2, response: head, data: Data([1]))
+    cached.source = .cache
     #expect(cached.data == Data([1]) && cached.source == .cache && cached.response.statusCode == 203)
   }
 }
