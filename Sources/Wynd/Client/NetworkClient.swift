@@ -38,6 +38,10 @@ nonisolated public struct NetworkClient: NetworkPerformer {
   public var performer: any NetworkPerformer
   /// Header fields for every request that does not already have them. If this client or its performer has a base URL,
   /// fields that look like credentials are sent only to its origin.
+  ///
+  /// Each of these sets only fields that the earlier ones have not set: the endpoint or the `URLRequest` (the `headers`
+  /// of an endpoint, the type of its body, then `Accept`), this client, the clients that it is made on, and the session
+  /// (`httpAdditionalHeaders`). ``Endpoint/prepare(request:)`` and middleware may change any field.
   public var headers: [String: String] {
     didSet { ownHeaders = NetworkClientHeaders(headers) }
   }

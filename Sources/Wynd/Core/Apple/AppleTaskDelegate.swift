@@ -1,8 +1,11 @@
 #if !canImport(FoundationNetworking)
   import Foundation
 
-  /// The delegate of a task. It receives the response, and rewrites the requests of redirects. Other calls are passed
-  /// to the delegate of the caller's session, with that session as argument.
+  /// The delegate of a task. It receives the response, and rewrites the requests of redirects.
+  ///
+  /// The delegate of the caller's session is asked about, or told of, the same as for a task of its own with a completion
+  /// handler: redirects, challenges, new body streams, what goes into the `URLCache`, sent bytes, waiting for
+  /// connectivity, metrics, and the task itself (`didCreateTask`). It gets neither the response nor the end of the task.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State: Sendable {
       /// The whole body of the response, without a limit of its size, unless the closures of a transfer receive it.

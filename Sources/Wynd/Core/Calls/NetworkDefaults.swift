@@ -10,7 +10,9 @@ nonisolated public struct NetworkDefaults: Sendable {
   public internal(set) var baseURL: URL?
   /// Encodes the JSON bodies of endpoints that specify no encoder.
   public var encoder: JSONEncoder?
-  /// Decodes the responses of endpoints that specify no decoder.
+  /// Decodes the responses of endpoints that specify no decoder. An async call and a client with middleware decode on a
+  /// thread of Swift's tasks, whatever actor the caller is on. Otherwise, a call with a completion handler decodes before
+  /// the handler, on the ``NetworkPerformer/delegateQueue``.
   public var decoder: JSONDecoder?
   /// The session that sends the calls. Its configuration is read only if necessary, because each read copies it.
   var session: URLSession?

@@ -47,7 +47,8 @@ nonisolated public indirect enum NetworkError: Swift.Error, Sendable {
   case cancelled
   /// The URL, a header field or the body is not valid, or the session cannot send the request. Nothing was sent.
   case invalidRequest(reason: String)
-  /// The response arrived, but could not be parsed, or the endpoint threw this error while it parsed the response.
+  /// The response arrived, but could not be parsed, or the endpoint threw this error while it parsed the response. It is
+  /// never retried: a response is parsed after the end of its call, which was a success.
   case undecodable(any Swift.Error, HTTPURLResponse, Data)
   /// A middleware threw the first error in place of the second one, the error of the request. The second one has the
   /// response and the attempts. It decides whether a retry may help, unless the first one is a ``RetryableError``. A

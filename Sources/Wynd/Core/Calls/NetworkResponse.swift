@@ -10,7 +10,8 @@ public import Foundation
 nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   /// What the body was parsed into; the body itself in a `NetworkResponse<Data>`.
   public internal(set) var value: Value
-  /// The body as it was received. Empty if the response has none.
+  /// The body as it was received, all of it in memory, without a limit of its size. Empty if the response has none. A
+  /// download writes it to a file, and `networkBytes(for:)` gives it in chunks, of which it holds some 64 MB at most.
   public let data: Data
   /// The status code and the header fields.
   public let response: HTTPURLResponse

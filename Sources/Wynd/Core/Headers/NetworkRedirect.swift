@@ -7,6 +7,8 @@
 /// Decides which header fields the request after a redirect has, on both platforms. URLSession decides its method and
 /// body on Apple's, LinuxRedirect.swift on Linux.
 ///
+/// A retry starts from the request of the call again, and follows its redirects anew.
+///
 /// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
 /// `Authorization` even if the host stays the same.
 nonisolated enum NetworkRedirect {

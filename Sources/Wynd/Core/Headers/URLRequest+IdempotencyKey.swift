@@ -14,6 +14,8 @@ nonisolated extension URLRequest {
   /// let data = try await session.performNetworkRequest(request)
   /// ```
   ///
+  /// Nothing in Wynd makes a key: only the app knows which requests place the same order. A retry sends the same one.
+  ///
   /// The value of the field is in double quotes, because it is a string of structured fields (RFC 9651). nil means that
   /// the request has no such field, or another key than a UUID.
   public var idempotencyKey: UUID? {

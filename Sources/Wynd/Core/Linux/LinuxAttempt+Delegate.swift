@@ -2,7 +2,8 @@
   import Foundation
   import FoundationNetworking
 
-  // Called by URLSession. A method whose signature differs slightly is never called, without a warning.
+  // Called by URLSession. A method whose signature differs slightly is never called, without a warning. The delegate of
+  // the caller's session is asked about redirects and challenges, and told of nothing else.
   nonisolated extension LinuxAttempt {
     /// The same limit as for redirects.
     private static let mostChallenges = 20

@@ -4,7 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Sends requests on a session.
+/// Sends requests on a session. The `timeoutInterval` of a request, such as the `timeout:` of an endpoint, is left to
+/// URLSession, after it was made usable: here on Apple's platforms, in LinuxRequest.swift on Linux. It is the time without
+/// any data. The limits of an attempt and of a call (``RetryPolicy``) are timers of the loop.
 nonisolated struct NetworkSessionTransport: NetworkTransport {
   let session: URLSession
   /// Captured at the start of the call, because a session releases its delegate when it is invalidated. A retry without

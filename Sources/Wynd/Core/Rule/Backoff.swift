@@ -9,7 +9,9 @@ import Foundation
 /// `n` is the number of retries already made, so with the default base of 0.5 s and cap of 20 s the ceiling of the wait
 /// is 0.5, 1, 2, 4, 8, 16, 20, 20 … s.
 nonisolated public enum Backoff: Sendable, Equatable {
-  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`, so that clients that failed together do not return together.
+  /// Full jitter: uniform in `0 … min(cap, base · 2ⁿ)`, so that clients that failed together do not return together. It
+  /// has no floor: a wait may be nearly zero. Only the wait in place of a skipped retry is at least half of its step
+  /// (``RetryBudget``).
   case exponential(base: Swift.Duration, cap: Swift.Duration)
   /// The same wait each time, without jitter.
   case constant(Swift.Duration)
@@ -18,7 +20,7 @@ nonisolated public enum Backoff: Sendable, Equatable {
 
   /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
   ///
-  /// `random` is uniform in 0 ..< 1.
+  /// `random` is uniform in 0 ..< 1. The loop takes it from its clock (`RetryLoop.decide`).
   func delay(retry: Int, random: Double) -> Swift.Duration {
     switch self {
     case .constant(let wait): return min(max(.zero, wait), .noLimit)

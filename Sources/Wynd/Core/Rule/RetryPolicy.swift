@@ -39,6 +39,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// the start of the first attempt of the outage. If that attempt had reached the server before it lost the network,
   /// it is measured from its end. The default is 10 s, because a person may be waiting, in airplane mode or after
   /// mistyping the host. With `.noLimit`, only the other limits apply.
+  /// A session with `waitsForConnectivity` (on Apple's platforms) reports no failure while it waits for a network, so
+  /// only ``deadline`` and ``attemptTimeout`` end that.
   public var maxUnreachableTime: Swift.Duration?
 
   /// The limit for one attempt, from its start until its response is complete: until then, a server that sends a byte
