@@ -11,12 +11,12 @@ nonisolated struct NetworkCacheControl: Sendable {
 
   init(_ field: String?) {
     let elements = NetworkListField.elements(of: field)
-    func has(_ name: String) -> Bool { elements.contains { $0.name == name } }
+    let names = elements.map(\.name)
     // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
     let isMalformed = elements.contains { $0.isMalformed }
-    noStore = has("no-store") || (isMalformed && Self.namesNoStore(field ?? ""))
-    noCache = has("no-cache") || isMalformed
-    mustRevalidate = has("must-revalidate")
+    noStore = names.contains("no-store") || (isMalformed && Self.namesNoStore(field ?? ""))
+    noCache = names.contains("no-cache") || isMalformed
+    mustRevalidate = names.contains("must-revalidate")
     // If a directive is repeated, the first one is used (RFC 9111 §4.2.1).
     maxAge = elements.first { $0.name == "max-age" }.map { Self.seconds($0.value ?? "") }
   }

@@ -24,7 +24,12 @@ nonisolated struct ResponseFreshness: Sendable, Codable {
     let age = NetworkDigits.clamped((headers["age"] ?? "").prefix { $0 != "," }) ?? 0
     // If the Date is before the request, another cache has stored the response, or the clocks differ.
     ageAtRequest = max(Double(age), requested - sent)
-    let stated = control.maxAge.map(Double.init) ?? seconds("expires").map { $0 - sent } ?? 0
+    var stated = 0.0
+    if let maxAge = control.maxAge {
+      stated = Double(maxAge)
+    } else if let expires = seconds("expires") {
+      stated = expires - sent
+    }
     lifetime = control.noCache ? 0 : max(0, min(stated, Self.longest))
   }
 

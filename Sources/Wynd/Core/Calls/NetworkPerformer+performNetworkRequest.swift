@@ -37,8 +37,8 @@ nonisolated extension NetworkPerformer {
     _ request: some NetworkRequestConvertible, maxRetries: Int? = nil, allowEmptyData: Bool = false,
     policy: RetryPolicy = .default, completionHandler: @escaping @Sendable (NetworkResult) -> Void
   ) -> NetworkTask {
-    start(completionHandler, convert: { $0.map(\.data) }) { defaults throws(NetworkError) in
-      try plan(for: request, maxRetries, allowEmptyData, policy, defaults)
+    networkResponse(for: request, maxRetries: maxRetries, allowEmptyData: allowEmptyData, policy: policy) {
+      completionHandler($0.map(\.data))
     }
   }
 

@@ -6,12 +6,8 @@ nonisolated enum NetworkSensitiveHeader {
     let lowercased = name.lowercased()
     if known.contains(where: { $0.lowercased() == lowercased }) { return true }
     if ["idempotency-key", "x-idempotency-key"].contains(lowercased) { return false }
-    if hasSecretWord(name) { return true }
-    return ["basic ", "bearer ", "digest "].contains { value.lowercased().hasPrefix($0) }
-  }
-
-  private static func hasSecretWord(_ name: String) -> Bool {
-    words(of: name).contains { word in
+    if ["basic ", "bearer ", "digest "].contains(where: value.lowercased().hasPrefix) { return true }
+    return words(of: name).contains { word in
       secrets.contains { word.hasSuffix($0) || word.hasSuffix($0 + "s") }
     }
   }
@@ -20,21 +16,20 @@ nonisolated enum NetworkSensitiveHeader {
   /// "-key" of "X-APIKey". Whole words are compared, so X-Author and X-Keyboard are ordinary fields.
   private static func words(of name: String) -> [String] {
     let letters = Array(name.unicodeScalars)
+    let lowercase = Unicode.Scalar("a")...Unicode.Scalar("z")
     var words = ["-"]
     for (index, letter) in letters.enumerated() {
       guard letter.properties.isAlphabetic else {
         words.append("-")
         continue
       }
-      let isAfterLowercase = index > 0 && isLowercase(letters[index - 1])
-      let isBeforeLowercase = index + 1 < letters.count && isLowercase(letters[index + 1])
+      let isAfterLowercase = index > 0 && lowercase ~= letters[index - 1]
+      let isBeforeLowercase = index + 1 < letters.count && lowercase ~= letters[index + 1]
       if "A"..."Z" ~= letter, isAfterLowercase || isBeforeLowercase { words.append("-") }
       words[words.count - 1] += String(letter).lowercased()
     }
     return words
   }
-
-  private static func isLowercase(_ letter: Unicode.Scalar) -> Bool { "a"..."z" ~= letter }
 
   // With a hyphen, only the whole word matches. Without one, the end of a word matches too (authtoken).
   private static let secrets = [

@@ -21,9 +21,13 @@
       if cookies?.contains(where: \.isSecure) == true { return nil }
       var next = self
       next.url = target
-      let isSeeOther = response.statusCode == 303 && httpMethod != "HEAD"
-      let isMovedPOST = response.statusCode < 303 && httpMethod == "POST"
-      if isSeeOther || isMovedPOST {
+      let becomesGET =
+        switch response.statusCode {
+        case ..<303: httpMethod == "POST"
+        case 303: httpMethod != "HEAD"
+        default: false
+        }
+      if becomesGET {
         next.httpMethod = "GET"
         next.httpBody = nil
         next.httpBodyStream = nil

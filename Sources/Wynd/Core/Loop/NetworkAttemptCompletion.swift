@@ -36,22 +36,23 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
     ended.onEnd?(outcome)
   }
 
+  /// Changes the state, and returns nil. If the attempt has ended already, returns its outcome instead.
+  private func unlessEnded(_ change: (inout State) -> Void) -> NetworkOutcome? {
+    state.withLock { state in
+      if state.outcome == nil { change(&state) }
+      return state.outcome
+    }
+  }
+
   /// Sets what a cancellation does, and does it at once if the attempt has ended already.
   func onCancel(_ cancelRequest: @escaping @Sendable () -> Void) {
-    let hasEnded = state.withLock { state in
-      if state.outcome == nil { state.cancelRequest = cancelRequest }
-      return state.outcome != nil
-    }
-    if hasEnded { cancelRequest() }
+    if unlessEnded({ $0.cancelRequest = cancelRequest }) != nil { cancelRequest() }
   }
 
   /// Calls the closure with the outcome, on the thread that ends the attempt. If that has ended already, returns the
   /// outcome instead.
   func onEnd(_ action: @escaping @Sendable (NetworkOutcome) -> Void) -> NetworkOutcome? {
-    state.withLock { state in
-      if state.outcome == nil { state.onEnd = action }
-      return state.outcome
-    }
+    unlessEnded { $0.onEnd = action }
   }
 
   /// Cancels the request after this time, and ends with this outcome. Returns a closure that cancels the timer.
@@ -60,11 +61,7 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
     after timeLeft: Swift.Duration, _ outcome: NetworkOutcome, _ clock: any RetryClock
   ) -> @Sendable () -> Void {
     let cancelTimer = clock.timer(after: timeLeft) { cancel(outcome) }
-    let hasEnded = state.withLock { state in
-      if state.outcome == nil { state.cancelTimers.append(cancelTimer) }
-      return state.outcome != nil
-    }
-    if hasEnded { cancelTimer() }
+    if unlessEnded({ $0.cancelTimers.append(cancelTimer) }) != nil { cancelTimer() }
     return cancelTimer
   }
 
@@ -74,11 +71,7 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
     await withTaskCancellationHandler {
       start()
       return await withCheckedContinuation { waiting in
-        let outcome = state.withLock { state in
-          if state.outcome == nil { state.waiting = waiting }
-          return state.outcome
-        }
-        if let outcome { waiting.resume(returning: outcome) }
+        if let outcome = unlessEnded({ $0.waiting = waiting }) { waiting.resume(returning: outcome) }
       }
     } onCancel: {
       cancel()

@@ -128,10 +128,6 @@ nonisolated extension NetworkError {
   /// Whether no server was reached: the device is offline, or the host does not exist or refused the connection.
   public var isUnreachable: Bool { meaning.server == .unreachable }
 
-  /// The compiler says what it is called.
-  @available(*, unavailable, renamed: "isUnreachable")
-  public var isOffline: Bool { isUnreachable }
-
   /// Whether the last attempt timed out, or the call reached its ``RetryPolicy/deadline``.
   public var isTimeout: Bool { urlError?.code == .timedOut || stopReason == .deadline }
 

@@ -58,10 +58,7 @@ nonisolated enum NetworkRetryAfter {
     // A number of seconds.
     if number < 1_000_000_000 { return .milliseconds(thousandths) }
     // The milliseconds since 1970 reached 10¹² in 2001.
-    if number >= 1_000_000_000_000 {
-      let isRoundedUp = thousandths % 1000 > 0
-      return timeLeft(until: .milliseconds(isRoundedUp ? number + 1 : number), response, now)
-    }
+    if number >= 1_000_000_000_000 { return timeLeft(until: .milliseconds(number), response, now) }
     // The seconds since 1970 reached 10⁹ in 2001.
     return timeLeft(until: .milliseconds(thousandths), response, now)
   }

@@ -54,7 +54,7 @@ nonisolated extension RetryRule {
   ) -> RetryDecision {
     let ownDelay = delay(retry: state.retries, after: error, random: random)
     var delay = ownDelay
-    let server = error.response.flatMap { Self.waitAsked(in: $0, now: now) }
+    let server = error.response.flatMap { $0.statusCode >= 400 ? NetworkRetryAfter.wait(asked: $0, now: now) : nil }
     // `Retry-After: 0` asks for no wait, so the backoff alone applies.
     if let asked = server?.wait, asked > .zero {
       if isTooLong(asked, state) { return .stop(.retryAfterTooLong(asked)) }
@@ -98,12 +98,6 @@ nonisolated extension RetryRule {
     // Without waits, retries cannot be spread.
     if wait <= .zero { return nil }
     return wait < timeUntilFirstLimit(state) ? wait : nil
-  }
-
-  private static func waitAsked(in response: HTTPURLResponse, now: Foundation.Date) -> (
-    wait: Swift.Duration, field: String
-  )? {
-    response.statusCode >= 400 ? NetworkRetryAfter.wait(asked: response, now: now) : nil
   }
 
   private func exceedsMaxRetryTime(_ delay: Swift.Duration, _ error: NetworkError, _ state: RetryCallState) -> Bool {
