@@ -111,7 +111,7 @@ public let newKey = "key"
 public struct Stopwatch: NetworkMiddleware {
   public init() {}
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> { try await next(request) }
 }
 public struct Logger: Sendable {

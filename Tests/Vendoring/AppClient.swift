@@ -18,7 +18,7 @@ struct NewToken: Endpoint {
 
 nonisolated struct Counting: NetworkMiddleware {
   func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
     do { return try await next(request) } catch { throw error }
   }

@@ -17,7 +17,7 @@ struct Members: Endpoint {
 }
 nonisolated struct Forwarding: NetworkMiddleware {
   func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> { try await next(request) }
 }
 

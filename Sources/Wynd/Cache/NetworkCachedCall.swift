@@ -12,13 +12,13 @@ nonisolated final class NetworkCachedCall: Sendable {
   private let plan: NetworkCallPlan
   private let permissions: NetworkCachePermissions
   private let key: ResponseKey
-  private let credential = NetworkUnknownCredential()
+  private let credential = NetworkCredentialNote()
   private let startedAt = Foundation.Date()
 
   init(_ cache: ResponseCache, _ plan: NetworkCallPlan, _ permissions: NetworkCachePermissions) {
     self.cache = cache
     var plan = plan
-    plan.values[NetworkUnknownCredential.self] = credential
+    plan.values[NetworkCredentialNote.self] = credential
     plan.bypassesURLCache = true
     self.plan = plan
     self.permissions = permissions

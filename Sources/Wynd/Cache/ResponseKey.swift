@@ -35,7 +35,7 @@ nonisolated struct ResponseKey: Hashable, Sendable, Codable {
 
   /// Whether the same users are signed in as for another key.
   func hasUsers(_ users: [User]) -> Bool {
-    ResponseKey(target: "", users: self.users) == ResponseKey(target: "", users: users)
+    users.elementsEqual(self.users) { $0.isName == $1.isName && $0.id.utf8.elementsEqual($1.id.utf8) }
   }
 
   /// The key of one of several responses to the same request.
@@ -64,10 +64,11 @@ nonisolated extension ResponseKey {
     let request = plan.request
     target = Self.target(of: request)
     users = Self.users(of: plan)
+    let secretFields = plan.clientMiddleware.secretFields
     let own = (request.allHTTPHeaderFields ?? [:]).filter { name, value in
       // A CSRF token is not a credential, and is sent only with unsafe requests.
       let isOfForm = ["csrf", "xsrf"].contains { name.lowercased().contains($0) }
-      return NetworkSensitiveHeader.matches(name, value, known: plan.ofClients.secretFields) && !isOfForm
+      return NetworkSensitiveHeader.matches(name, value, known: secretFields) && !isOfForm
     }
     // The session adds Accept-Language. The URL may contain a user name and a password.
     let others = fieldsOfSession + Locale.preferredLanguages + [request.url?.absoluteString ?? ""]
@@ -83,7 +84,7 @@ nonisolated extension ResponseKey {
 
   /// The users whose credentials the clients of a call add now.
   static func users(of plan: NetworkCallPlan) -> [User] {
-    plan.ofClients.middleware.compactMap { middleware in
+    plan.clientMiddleware.compactMap { middleware in
       guard let id = middleware.cacheScope(of: plan.request) else { return nil }
       return User(id: id, isName: (middleware as? any NetworkUser)?.account == id)
     }

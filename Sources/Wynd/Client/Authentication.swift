@@ -159,7 +159,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Sends the request with the credential. If the credential is rejected, sends it once more with a renewed one.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
     let known = state.withLock { $0 }
     guard isSigned(request, known) else { return try await next(request) }
@@ -195,10 +195,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Whether a request is sent with the credential.
   private func isSigned(_ request: URLRequest, _ known: State) -> Bool {
-    if NetworkOrigin(request.url) != origin { return false }
-    // A request of a renewal must not wait for the renewal.
-    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return false }
-    return known.headers.keys.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
+    isResponsible(for: request) && known.headers.keys.allSatisfy { request.value(forHTTPHeaderField: $0) == nil }
   }
 
   /// Whether the service itself, and not another server after a redirect, has rejected a credential that can be renewed.
@@ -207,7 +204,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   }
 
   /// Whether a request whose credential was rejected is sent again.
-  private func mayRepeat(_ request: URLRequest, _ call: NetworkCall) -> Bool {
+  private func mayRepeat(_ request: URLRequest, _ call: NetworkMiddlewareCall) -> Bool {
     if request.httpBodyStream != nil { return false }
     if RepeatSafety(of: request, isReadOnly: call.plan.isReadOnly).isSafe { return true }
     // A server before a redirect may have applied the request.
@@ -218,11 +215,16 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     try request.addingHeaders(credential.headers)
   }
 
+  /// Whether the request goes to the service. One of a renewal is sent without the credential, because it must not wait
+  /// for the renewal.
+  private func isResponsible(for request: URLRequest) -> Bool {
+    if NetworkOrigin(request.url) != origin { return false }
+    return !NetworkMiddlewareCall.renewals.get().contains(ObjectIdentifier(self))
+  }
+
   /// Identifies the user, so that cached responses are not served to another user.
   public func cacheScope(of request: URLRequest) -> String? {
-    if NetworkOrigin(request.url) != origin { return nil }
-    // Requests of a renewal are sent without the credential.
-    if NetworkCall.renewals.get().contains(ObjectIdentifier(self)) { return nil }
+    if !isResponsible(for: request) { return nil }
     return state.withLock { state in
       if let account = state.account { return account }
       let fields = state.headersAtSignIn.networkSorted.map { "\($0.key):\($0.value)" }
@@ -285,10 +287,10 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = .unlimited
-    let running = NetworkCall.renewals.get().union([ObjectIdentifier(self)])
+    let running = NetworkMiddlewareCall.renewals.get().union([ObjectIdentifier(self)])
     return _Concurrency.Task { [client] in
       do {
-        let new = try await NetworkCall.renewals.withValue(running) { try await renew(old, client) }
+        let new = try await NetworkMiddlewareCall.renewals.withValue(running) { try await renew(old, client) }
         guard finish(number, with: new) else { throw URLError(.userAuthenticationRequired) }
         return new
       } catch {

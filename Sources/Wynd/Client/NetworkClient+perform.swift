@@ -45,7 +45,7 @@ nonisolated extension NetworkCallPlan {
   /// Puts a client's middleware around each attempt. For the retry loop it is still one attempt: the deadline and a
   /// cancellation apply to the middleware too, and additional requests that a middleware sends do not count as retries.
   fileprivate mutating func addMiddleware(of client: NetworkClient) {
-    ofClients.middleware += client.middleware
+    clientMiddleware += client.middleware
     // The middleware of a client that is made on this one is outside.
     let outer = middleware
     middleware = { plan, send in

@@ -116,7 +116,7 @@ nonisolated extension NetworkClient: NetworkValueMiddleware {
     try await performer.defaults.ofEndpoints.valueMiddleware?.process(&response, of: plan)
     let received = response.withValue(response.data)
     for middleware in middleware.reversed() {
-      let call = NetworkCall(client: self, plan, attempt: received.attempts.last?.number ?? 1)
+      let call = NetworkMiddlewareCall(client: self, plan, attempt: received.attempts.last?.number ?? 1)
       do {
         response.value = try await middleware.parsed(response.value, from: received, in: call)
       } catch {

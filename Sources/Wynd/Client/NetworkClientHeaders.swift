@@ -31,7 +31,9 @@ nonisolated final class NetworkClientHeaders: Sendable {
   func add(to plan: inout NetworkCallPlan, isOwnOrigin: Bool) throws(NetworkError) {
     if let invalid { throw invalid }
     for (name, value) in fields where plan.request.value(forHTTPHeaderField: name) == nil {
-      if !isOwnOrigin, NetworkSensitiveHeader.matches(name, value, known: plan.ofClients.secretFields) { continue }
+      if !isOwnOrigin, NetworkSensitiveHeader.matches(name, value, known: plan.clientMiddleware.secretFields) {
+        continue
+      }
       plan.request.setValue(value, forHTTPHeaderField: name)
     }
   }

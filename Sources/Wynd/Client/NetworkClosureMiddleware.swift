@@ -19,11 +19,11 @@ public import Foundation
 /// ```
 nonisolated public struct NetworkClosureMiddleware: NetworkMiddleware {
   fileprivate let body:
-    @Sendable (URLRequest, NetworkCall, @escaping NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
+    @Sendable (URLRequest, NetworkMiddlewareCall, @escaping NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
 
   /// Responds with the closure.
   public func respond(
-    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> {
     try await body(request, call, next)
   }
@@ -41,7 +41,7 @@ nonisolated extension NetworkMiddleware where Self == NetworkClosureMiddleware {
   /// `next`, which sends it.
   public static func around(
     _ body:
-      @escaping @Sendable (URLRequest, NetworkCall, @escaping NetworkMiddlewareNext) async throws ->
+      @escaping @Sendable (URLRequest, NetworkMiddlewareCall, @escaping NetworkMiddlewareNext) async throws ->
       NetworkResponse<Data>
   ) -> Self {
     Self(body: body)

@@ -13,7 +13,7 @@ public import Foundation
 /// ```swift
 /// struct Stopwatch: NetworkMiddleware {
 ///   func respond(
-///     to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+///     to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
 ///   ) async throws -> NetworkResponse<Data> {
 ///     var request = request
 ///     request.setValue("7", forHTTPHeaderField: "X-Page")      // before execution
@@ -43,7 +43,7 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   /// - Returns: The response.
   /// - Throws: The error that the attempt fails with.
   func respond(
-    to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: @escaping NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data>
 
   /// Inspects or replaces the value that an endpoint has parsed. The default returns it unchanged.
@@ -54,7 +54,8 @@ nonisolated public protocol NetworkMiddleware: Sendable {
   ///   - call: The call that the response belongs to.
   /// - Returns: The value that the caller receives.
   /// - Throws: The error that the call fails with.
-  func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall) async throws
+  func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkMiddlewareCall)
+    async throws
     -> Value
 
   /// Identifies the user whose credential this middleware adds, so that a cache stores responses separately for each
@@ -71,7 +72,9 @@ nonisolated public protocol NetworkMiddleware: Sendable {
 
 nonisolated extension NetworkMiddleware {
   /// Returns the value unchanged.
-  public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in _: NetworkCall) -> Value {
+  public func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in _: NetworkMiddlewareCall)
+    -> Value
+  {
     value
   }
   /// Returns nil.

@@ -26,7 +26,7 @@ nonisolated final class NetworkMiddlewareAttempt: Sendable {
   var hasFollowedRedirect: Bool { combined.withLock { $0.hasFollowedRedirect } }
 
   func run() async -> NetworkOutcome {
-    let call = NetworkCall(client: client, plan, attempt: outgoing.attempt, self)
+    let call = NetworkMiddlewareCall(client: client, plan, attempt: outgoing.attempt, self)
     let send: NetworkMiddlewareNext = { [self] in try await response(to: $0) }
     let next = client.middleware.reversed().reduce(send) { next, middleware in middleware.around(next, in: call) }
     do {
@@ -40,10 +40,10 @@ nonisolated final class NetworkMiddlewareAttempt: Sendable {
 
   /// The `next` of the last middleware: sends a request.
   private func response(to request: URLRequest) async throws(NetworkError) -> NetworkResponse<Data> {
-    plan.values[NetworkUnknownCredential.self]?.note(request, before: outgoing.request, client.middleware)
+    plan.values[NetworkCredentialNote.self]?.note(request, before: outgoing.request, client.middleware)
     var outgoing = outgoing
     outgoing.request = request
-    outgoing.secretFields = plan.ofClients.secretFields
+    outgoing.secretFields = plan.clientMiddleware.secretFields
     let outcome = await send(outgoing)
     let result = outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData)
     note(outcome, result)
@@ -69,7 +69,9 @@ nonisolated final class NetworkMiddlewareAttempt: Sendable {
 
 nonisolated extension NetworkMiddleware {
   /// Puts this middleware around an attempt.
-  fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkCall) -> NetworkMiddlewareNext {
+  fileprivate func around(_ next: @escaping NetworkMiddlewareNext, in call: NetworkMiddlewareCall)
+    -> NetworkMiddlewareNext
+  {
     { request in
       // What `next` has thrown last. The middleware may throw another error in its place.
       let cause = NetworkLock<NetworkError?>(nil)

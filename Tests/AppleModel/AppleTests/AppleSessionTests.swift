@@ -186,7 +186,7 @@ import WyndLoopbackServer
     let mayGoOn = Gate()
     let isOver = Gate()
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       isReached.open()
       await mayGoOn.wait()

@@ -80,7 +80,7 @@ import WyndLoopbackServer
       let value: String
       var secretFields: Set<String> { [name] }
       func respond(
-        to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+        to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
       ) async throws -> NetworkResponse<Data> {
         var request = request
         request.setValue(value, forHTTPHeaderField: name)

@@ -41,12 +41,13 @@ extension NetworkMiddlewareTests {
     let seen = Box<[String]>([])
 
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       seen.append("\(Self.trace)\(call.attempt)")
       return try await next(request)
     }
-    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkCall) -> Value {
+    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkMiddlewareCall) -> Value
+    {
       seen.append("parsed \(call.attempt)")
       return value
     }

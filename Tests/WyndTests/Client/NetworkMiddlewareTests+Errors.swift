@@ -116,12 +116,12 @@ extension NetworkMiddlewareTests {
     let seen: Box<[String]>
     var error: (any Error)?
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       seen.append(call.endpoint.map { "\(type(of: $0)) \(call.client.baseURL?.host ?? "")" } ?? "bare")
       return try await next(request)
     }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkMiddlewareCall)
       async throws
       -> Value
     {

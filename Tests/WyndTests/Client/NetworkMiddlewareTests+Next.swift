@@ -13,7 +13,7 @@ extension NetworkMiddlewareTests {
   struct Member: NetworkMiddleware {
     var secretFields: Set<String> = []
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       var request = request
       request.setValue("7", forHTTPHeaderField: "X-Member")

@@ -21,7 +21,7 @@ import WyndLoopbackServer
     let name: String
     let trace: Box<[String]>
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       trace.append("\(name)>")
       defer { trace.append("<\(name)") }
@@ -29,7 +29,7 @@ import WyndLoopbackServer
       request.setValue((request.value(forHTTPHeaderField: "X-Way") ?? "") + name, forHTTPHeaderField: "X-Way")
       return try await next(request)
     }
-    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkCall)
+    func parsed<Value: Sendable>(_ value: Value, from response: NetworkResponse<Data>, in call: NetworkMiddlewareCall)
       async throws
       -> Value
     {

@@ -23,7 +23,7 @@ import WyndLoopbackServer
     let base: any NetworkPerformer
     let values: Box<[any Sendable]>
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: @escaping NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: @escaping NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> {
       values.append(call)
       return try await next(request)

@@ -9,6 +9,6 @@ import Wynd
 struct SecretFields: NetworkMiddleware {
   let secretFields: Set<String>
   func respond(
-    to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
   ) async throws -> NetworkResponse<Data> { try await next(request) }
 }

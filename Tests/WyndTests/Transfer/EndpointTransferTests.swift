@@ -138,9 +138,10 @@ import WyndLoopbackServer
   struct Witness: NetworkMiddleware {
     let values: Box<[String]>
     func respond(
-      to request: URLRequest, in call: NetworkCall, next: NetworkMiddlewareNext
+      to request: URLRequest, in call: NetworkMiddlewareCall, next: NetworkMiddlewareNext
     ) async throws -> NetworkResponse<Data> { try await next(request) }
-    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkCall) -> Value {
+    func parsed<Value: Sendable>(_ value: Value, from _: NetworkResponse<Data>, in call: NetworkMiddlewareCall) -> Value
+    {
       values.append("\(value)")
       return value
     }

@@ -4,8 +4,9 @@ import Foundation
   import FoundationNetworking
 #endif
 
-/// Notes whether a middleware has added a credential of which a cache cannot know whose it is.
-nonisolated struct NetworkUnknownCredential: Sendable {
+/// Notes whether a middleware has added a credential of which a cache cannot know whose it is. A cache adds the note to
+/// each call.
+nonisolated struct NetworkCredentialNote: Sendable {
   private let added = NetworkLock(false)
 
   var wasAdded: Bool { added.withLock { $0 } }
@@ -13,7 +14,7 @@ nonisolated struct NetworkUnknownCredential: Sendable {
   /// Compares a request with what it was before these middleware.
   func note(_ request: URLRequest, before: URLRequest, _ middleware: [any NetworkMiddleware]) {
     if middleware.contains(where: { $0.cacheScope(of: request) != nil }) { return }
-    let names = middleware.reduce(into: Set<String>()) { $0.formUnion($1.secretFields) }
+    let names = middleware.secretFields
     let isAdded = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
       NetworkSensitiveHeader.matches(name, value, known: names) && before.value(forHTTPHeaderField: name) != value
     }

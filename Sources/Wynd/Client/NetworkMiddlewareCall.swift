@@ -1,5 +1,5 @@
-/// The call that a request belongs to.
-nonisolated public struct NetworkCall: Sendable {
+/// The call that a request belongs to, as a middleware sees it.
+nonisolated public struct NetworkMiddlewareCall: Sendable {
   /// The client that performs the call.
   public let client: NetworkClient
   /// The endpoint that is loaded, or nil for a `URLRequest`.
@@ -26,7 +26,7 @@ nonisolated public struct NetworkCall: Sendable {
   static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
 }
 
-nonisolated extension NetworkCall: CustomStringConvertible {
+nonisolated extension NetworkMiddlewareCall: CustomStringConvertible {
   /// The number of the call, and the type of its endpoint.
   public var description: String { "[\(plan.id)] \(endpoint.map { "\(type(of: $0))" } ?? "URLRequest")" }
 }
