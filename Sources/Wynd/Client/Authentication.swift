@@ -64,15 +64,25 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
   private struct State: Sendable {
     var credential: Credential?
     /// The header fields of the credential when it was set.
-    var headers: [String: String] = [:]
-    var account: String?
-    /// The header fields of the credential at sign-in. They identify the user across renewals.
-    var headersAtSignIn: [String: String] = [:]
+    var headers: [String: String]
+    let account: String?
+    /// Identifies the user across renewals: the name, or the header fields of the credential at sign-in.
+    let user: String?
     /// Counts sign-ins and sign-outs, so that a call never completes with another user's credential.
-    var number = 1
+    let number: Int
     /// The last renewal gave a credential that had expired already: the clock of the device is ahead.
     var ignoresExpiry = false
     var renewal: Renewal?
+
+    /// After a sign-in, or a sign-out without a credential.
+    init(_ credential: Credential?, _ headers: [String: String], as account: String?, number: Int) {
+      self.credential = credential
+      self.headers = headers
+      self.account = account
+      self.number = number
+      let fields = headers.networkSorted.map { "\($0.key):\($0.value)" }
+      user = account ?? (fields.isEmpty ? nil : fields.joined(separator: "\n"))
+    }
 
     /// 0 without a credential.
     var signInNumber: Int { credential == nil ? 0 : number }
@@ -106,7 +116,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     self.onChange = onChange
     self.renew = renew
     let headers = credential?.headers ?? [:]
-    state = NetworkLock(State(credential: credential, headers: headers, account: account, headersAtSignIn: headers))
+    state = NetworkLock(State(credential, headers, as: account, number: 1))
     note(headers)
   }
 
@@ -141,8 +151,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     note(headers)
     let renewal = state.withLock { state in
       let renewal = state.renewal
-      state = State(
-        credential: credential, headers: headers, account: account, headersAtSignIn: headers, number: state.number + 1)
+      state = State(credential, headers, as: account, number: state.number + 1)
       report(credential)
       return renewal
     }
@@ -224,12 +233,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
 
   /// Identifies the user, so that cached responses are not served to another user.
   public func cacheScope(of request: URLRequest) -> String? {
-    if !isResponsible(for: request) { return nil }
-    return state.withLock { state in
-      if let account = state.account { return account }
-      let fields = state.headersAtSignIn.networkSorted.map { "\($0.key):\($0.value)" }
-      return fields.isEmpty ? nil : fields.joined(separator: "\n")
-    }
+    isResponsible(for: request) ? state.withLock { $0.user } : nil
   }
 
   /// The header fields of all credentials so far.
@@ -323,7 +327,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       if state.number != number { return URLError(.userAuthenticationRequired) }
       state.renewal = nil
       if !isRefused { return error }
-      state = State(number: number + 1)
+      state = State(nil, [:], as: nil, number: number + 1)
       report(nil, because: error)
       return error
     }
