@@ -2,7 +2,8 @@ import Foundation
 import Wynd
 import WyndLoopbackServer
 
-/// A request to a server in this process that misbehaves three times.
+/// Requests to a server in this process that misbehaves: a GET that is repeated, and a POST that is repeated only with an
+/// Idempotency-Key.
 enum Demonstration {
   static func run() async -> Int32 {
     // A proxy cannot reach this process.
@@ -10,17 +11,27 @@ enum Demonstration {
     do {
       let server = try LoopbackServer(
         script: ScriptedResponse(ScriptedResponse.status(503, [("Retry-After", "1")], body: "busy").steps + [.close]),
-        .reset, .truncated,
-        .ok("Here is your data.\n"))
-      Console.say(
-        "A server on 127.0.0.1:\(server.port) will send 503, reset a connection, cut a response short, and then work.\n"
-      )
-      var policy = RetryPolicy.default
-      policy.onEvent = { Console.say(line(for: $0)) }
-      let response = try await URLSession.shared.networkResponse(
-        for: URLRequest(url: server.url("/data")), policy: policy)
+        .reset, .truncated, .ok("Here is your data.\n"), .reset, .reset, .ok("Your order is placed.\n"))
+      Console.say("A server on 127.0.0.1:\(server.port) misbehaves.\n")
+      let get = URLRequest(url: server.url("/data"))
+      let response = try await send(
+        get, to: ["responds with 503", "resets the connection", "cuts its response short", "works"])
       Console.say("\n\(String(decoding: response.data, as: UTF8.self))")
       Console.say("\(response.attempts.count) attempts, and the data is complete.\n")
+
+      var post = URLRequest(url: server.url("/orders"))
+      post.httpMethod = "POST"
+      post.httpBody = Data("{}".utf8)
+      Console.say("A POST is not repeated after a lost connection, because the server may have placed the order:\n")
+      do throws(NetworkError) {
+        _ = try await send(post, to: ["resets the connection"])
+      } catch {
+        Console.say("\n\(error.localizedDescription)\n")
+      }
+      Console.say("With an Idempotency-Key, the server can recognize the repetition:\n")
+      post.idempotencyKey = UUID()
+      let order = try await send(post, to: ["resets the connection", "works"])
+      Console.say("\n\(String(decoding: order.data, as: UTF8.self))")
       Console.say("With a URL, it sends a request of yours.\n\n\(Command.usage)")
       return 0
     } catch {
@@ -29,10 +40,23 @@ enum Demonstration {
     }
   }
 
-  static func line(for event: NetworkEvent) -> String {
+  /// Sends a request, and shows what the server does to each attempt.
+  private static func send(
+    _ request: URLRequest, to deeds: [String]
+  ) async throws(NetworkError) -> NetworkResponse<Data> {
+    var policy = RetryPolicy.default
+    policy.onEvent = { event in
+      let deed = deeds.indices.contains(event.attempt - 1) ? deeds[event.attempt - 1] : "works"
+      Console.say(line(for: event, deed))
+    }
+    return try await URLSession.shared.networkResponse(for: request, policy: policy)
+  }
+
+  private static func line(for event: NetworkEvent, _ deed: String) -> String {
     let time = String(format: "%5.2f s", event.elapsed / .seconds(1))
     switch event.kind {
-    case .attemptStarted: return "\(time)  #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent"
+    case .attemptStarted:
+      return "\(time)  #\(event.attempt)  \(event.request.httpMethod ?? "GET") is sent; the server \(deed)"
     case .attemptFailed(let error, let safety):
       return "\(time)     ✗ \(error)\n             \(safety.isSafe ? "may" : "must not") be repeated: \(safety)"
     case .willRetry(let delay, let source):
