@@ -1,5 +1,5 @@
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
-// A stand-in for the part of SwiftUI that Examples/ uses, so that its types can be checked on Linux. The declarations
+// A stand-in for the part of SwiftUI that ExpenseList.swift uses, so that its types can be checked on Linux. The declarations
 // follow Apple's documentation, and do nothing.
 public import Foundation
 
