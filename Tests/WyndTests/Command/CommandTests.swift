@@ -34,6 +34,8 @@
       #expect(run.code == 0)
       for text in [
         "503", "as the server asked (Retry-After)", "URLError -1005", "Here is your data.", "4 attempts",
+        "must not be repeated",
+        "Your order is placed.",
         "usage: wynd-fetch",
       ] {
         #expect(run.out.contains(text), "\(text) is missing in:\n\(run.out)")
