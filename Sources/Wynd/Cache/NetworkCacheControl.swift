@@ -11,7 +11,8 @@ nonisolated struct NetworkCacheControl: Sendable {
 
   init(_ field: String?) {
     let elements = NetworkListField.elements(of: field)
-    let names = elements.map(\.name)
+    // No key path: this file is compiled with an Int of 32 bits, in Embedded Swift.
+    let names = elements.map { $0.name }
     // Nothing in such a field may make a response fresh, and it may have been meant as a restriction.
     let isMalformed = elements.contains { $0.isMalformed }
     noStore = names.contains("no-store") || (isMalformed && Self.namesNoStore(field ?? ""))

@@ -22,7 +22,8 @@ nonisolated struct NetworkCachePermissions: Sendable {
     let conditions = ["Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range"]
     let isConditional = conditions.contains { request.value(forHTTPHeaderField: $0) != nil }
     let isPlainGET = request.networkMethod == "GET" && !isTransfer && !isConditional
-    isCacheable = isPlainGET && !control.noStore
+    // On Linux, changing a request without a URL stops the process.
+    isCacheable = isPlainGET && !control.noStore && request.url != nil
     isStoredOnly = policy == .returnCacheDataDontLoad
     isReload = [.reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData].contains(policy)
   }

@@ -50,6 +50,7 @@ nonisolated extension Endpoint {
       request.setValue(defaults.acceptOfJSON, forHTTPHeaderField: "Accept")
     }
     do { try prepare(request: &request) } catch { throw error as? NetworkError ?? .generalError(error) }
+    if request.url == nil { throw .invalidRequest(reason: "it has no URL") }
     let method = request.networkMethod.uppercased()
     let hasBody = request.httpBody != nil || !body.isInMemory
     if hasBody, ["GET", "HEAD"].contains(method) {

@@ -2,8 +2,7 @@ import Foundation
 
 /// Makes a URL from its components, and validates them.
 nonisolated enum NetworkEndpointURL {
-  /// The URL of an endpoint. Without a host, it is relative to the base URL of a client. The segments of its path are
-  /// validated then where it is appended to that of the base URL.
+  /// The URL of an endpoint. Without a host, it is relative to the base URL of a client.
   static func url(of endpoint: some Endpoint) throws(NetworkError) -> URL {
     let items: [URLQueryItem]
     do { items = try endpoint.queryItems } catch { throw .unencodable(error, as: "query") }
@@ -77,7 +76,7 @@ nonisolated enum NetworkEndpointURL {
 
   /// A URL without a host. Without a path, it is the base URL itself.
   private static func url(relative path: String, _ query: String?) throws(NetworkError) -> URL {
-    try url("", path.isEmpty || path.hasPrefix("/") ? path : "/" + path, query)
+    try url("", path.isEmpty ? "" : self.path(path, after: ""), query)
   }
 
   /// At a character that does not belong in a path, Foundation encodes it or ends the path.

@@ -83,6 +83,8 @@ nonisolated extension NetworkPerformer {
     for request: some NetworkRequestConvertible, _ policy: RetryPolicy, _ defaults: NetworkDefaults
   ) throws(NetworkError) -> NetworkCallPlan {
     let plan = try plan(for: request, policy, defaults)
+    // On Linux, changing a request without a URL stops the process.
+    if plan.request.url == nil { throw .invalidRequest(reason: "it has no URL") }
     if plan.transfer == nil { return plan }
     throw .invalidRequest(reason: "a download or a stream sends a body in memory: `.data`, `.json`, `.form`, `.text`")
   }

@@ -61,7 +61,7 @@ import WyndLoopbackServer
   }
 
   /// The one is stored by the library, the other is a file.
-  @Test(arguments: ["ResponseCache", "reload of a ResponseCache", "download"], answers)
+  @Test(arguments: ["ResponseCache", "reload of a ResponseCache", "ResponseCache and middleware", "download"], answers)
   func leavesNothingOfWhatIsStoredElsewhere(_ kind: String, _ answers: Set<ModelAnswer>) async throws {
     let server = try LoopbackServer { _ in .status(200, Self.fresh, body: "the response") }
     let folder = try Folder()
@@ -73,7 +73,9 @@ import WyndLoopbackServer
         try await session.performNetworkDownload(request, to: folder.file(name), policy: .quick())
       } else {
         if kind.hasPrefix("reload") { request.cachePolicy = .reloadIgnoringLocalCacheData }
-        _ = try await NetworkClient(on: ResponseCache(on: session)).performNetworkRequest(request)
+        var client = NetworkClient(on: ResponseCache(on: session))
+        if kind.hasSuffix("middleware") { client.middleware = [.around { request, next in try await next(request) }] }
+        _ = try await client.performNetworkRequest(request)
       }
       #expect(cache.cachedResponse(for: URLRequest(url: server.url())) == nil)
       #expect(delegate?.sessions.value?.isEmpty != false)

@@ -194,12 +194,14 @@ import WyndLoopbackServer
   // MARK: Back pressure
 
   /// Every suspension has its resumption and no more: one too many would cancel the next suspension.
-  @Test func slowReaderSuspendsTheTaskEachTime() async throws {
+  @Test(arguments: [nil, .seconds(600)] as [Duration?])
+  func slowReaderSuspendsTheTaskEachTime(_ attemptTimeout: Duration?) async throws {
     let bytes = someBytes(24_000_000)
     let server = try LoopbackServer { _ in .ok(bytes) }
     let tasks = TaskDelegate()
     let session = URLSession(configuration: .ephemeral, delegate: tasks, delegateQueue: nil)
-    let stream = try await session.networkBytes(for: server.url())
+    let policy = RetryPolicy(attemptTimeout: attemptTimeout)
+    let stream = try await session.networkBytes(for: server.url(), policy: policy)
     let task = tasks.latest
     var reader = stream.makeAsyncIterator()
     var received: [UInt8] = []

@@ -115,6 +115,37 @@ extension AuthenticationTests {
     #expect(renewals.value == 2)
   }
 
+  /// Its first response took so long that the next credential is rejected, too, and would be the last that it tries.
+  @Test func lateRejectionWaitsForTheRenewalOfALaterCredential() async throws {
+    let (slow, second, sent, renewals, rejected) = (Gate(), Gate(), Counter(), Counter(), Counter())
+    let script = NetworkScript { request, _ in
+      let token = request.value(forHTTPHeaderField: "Authorization")
+      if request.url?.path == "/slow", token == "Bearer old" {
+        sent.add()
+        await slow.wait()
+      }
+      return token == "Bearer new2" ? .ok("x") : .status(401)
+    }
+    let authentication = Authentication(for: try #require(Self.origin), BearerToken("old")) { _, _ in
+      let number = renewals.add()
+      if number == 2 { await second.wait() }
+      return BearerToken("new\(number)")
+    }
+    let client = Self.client(script, authentication, Self.failures(rejected))
+    let late = Task { try await Self.get(client, "/slow") }
+    await sent.reaches(1)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    let other = Task { try await Self.get(client) }
+    await renewals.reaches(2)
+    slow.open()
+    await rejected.reaches(4)
+    // It is about to wait for the renewal.
+    for _ in 0..<10_000 { await Task.yield() }
+    second.open()
+    for call in [late, other] { _ = try await call.value }
+    #expect(renewals.value == 2)
+  }
+
   /// A refusal is final, even for a call that may be retried more often than the one that has started the renewal.
   @Test func refusedRenewalOfACallWithFewerRetriesEndsEveryCallThatWaits() async throws {
     let (gate, renewals, sent) = (Gate(), Counter(), Counter())

@@ -52,4 +52,16 @@ import WyndLoopbackServer
     #expect(response.attempts.first?.error?.urlError?.code == .timedOut)
     #expect(response.attempts.first.map { $0.duration >= .seconds(5) } == true)
   }
+
+  /// Of a stream, the limit is that of the head, unless the response is an error, whose body is read first.
+  @Test(arguments: [CallKind.stream, .download]) func endsAnErrorWhoseBodyDoesNotEnd(_ kind: CallKind) async throws {
+    let stalled = ScriptedResponse([
+      .send(ScriptedResponse.head(500, [("Content-Length", "100")])), ScriptedResponse.text("x"), .hang,
+    ])
+    let server = try LoopbackServer(script: stalled, .ok("whole"))
+    let policy = RetryPolicy(backoff: .immediate, attemptTimeout: .seconds(2), budget: .unlimited)
+    let session = URLSession(configuration: .ephemeral)
+    let response = try await kind.response(to: URLRequest(url: server.url()), on: session, policy: policy)
+    #expect(response.data.text == "whole" && server.requests.count == 2)
+  }
 }

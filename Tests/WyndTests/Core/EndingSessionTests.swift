@@ -222,16 +222,18 @@ import WyndLoopbackServer
     ending.end()
   }
 
-  /// The same for the calls of a client, whose first request is sent later.
-  @Test(arguments: [true, false])
-  func sessionCanBeFinishedRightAfterTheStartOfAnEndpointOfAClient(isUpload: Bool) async throws {
-    let server = try LoopbackServer(script: .ok("x"))
+  /// The same for the calls of a client, whose first request is sent later. The delegate is released meanwhile.
+  @Test(arguments: [true, false], [true, false])
+  func sessionCanBeFinishedRightAfterTheStartOfAnEndpointOfAClient(isUpload: Bool, hasMiddleware: Bool) async throws {
+    let server = try LoopbackServer { $0.value("Authorization") == nil ? .challenge() : .ok("x") }
     let policy = RetryPolicy.quick()
+    let passing: any NetworkMiddleware = .around { request, next in try await next(request) }
     for number in 0..<100 {
       let endpoint: AdHocEndpoint<String> = .post("/\(number)", body: .text("order"), as: String.self)
       let result = await handlerValue { end in
-        let session = URLSession(configuration: .ephemeral)
-        let client = NetworkClient(baseURL: server.url(), on: session, policy: policy)
+        let session = URLSession(configuration: .ephemeral, delegate: RecordingDelegate(), delegateQueue: nil)
+        let client = NetworkClient(
+          baseURL: server.url(), on: session, policy: policy, middleware: hasMiddleware ? [passing] : [])
         if isUpload {
           client.loadResponse(endpoint, onProgress: { _ in }) { end($0.map(\.value)) }
         } else {

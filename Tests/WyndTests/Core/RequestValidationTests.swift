@@ -201,4 +201,36 @@ import Testing
       #expect(named.invalidReason(of: request) == nil)
     #endif
   }
+
+  /// On Linux, changing a request without a URL stops the process.
+  @Test(arguments: CallForm.all.filter { $0.takesARequest }) func refusesARequestWithoutAURL(_ form: CallForm)
+    async throws
+  {
+    var arguments = CallArguments(folder: try Folder())
+    arguments.request.url = nil
+    for performer in [URLSession.shared, ResponseCache(), NetworkClient(on: ResponseCache())] as [any NetworkPerformer]
+    {
+      await #expect(throws: (any Error).self, "\(form.selector)") { try await form.call(performer, arguments) }
+    }
+  }
+
+  @Test func refusesAnEndpointThatRemovesItsURL() async throws {
+    struct Removing: Endpoint {
+      typealias Response = Data
+      let host = "a.example"
+      let path = "/"
+      let method = NetworkMethod.put
+      let body: RequestBody
+      func prepare(request: inout URLRequest) { request.url = nil }
+    }
+    let file = try Folder().file()
+    for body in [.text("x"), .file(file)] as [RequestBody] {
+      for performer in [URLSession.shared, NetworkClient(on: ResponseCache())] as [any NetworkPerformer] {
+        let error = await #expect(throws: NetworkError.self) {
+          try await performer.load(Removing(body: body), onProgress: { _ in })
+        }
+        guard case .invalidRequest? = error else { Issue.record("\(error as Any)"); continue }
+      }
+    }
+  }
 }

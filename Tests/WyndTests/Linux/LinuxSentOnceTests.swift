@@ -151,6 +151,19 @@ import Wynd
       #expect(server.requests.count { $0.target == "/order" } == more)
     }
 
+    /// A POST that only reads may be repeated, so it needs no connection of its own.
+    @Test func aPOSTThatOnlyReadsKeepsItsConnection() async throws {
+      let server = try LoopbackServer(script: .ok("x"))
+      let session = Self.session()
+      let client = NetworkClient(on: session, middleware: [.around { request, next in try await next(request) }])
+      let search = URLRequest(url: server.url(), method: "POST", body: "search").declared(isReadOnly: true)
+      for performer in [session, session, client, client] as [any NetworkPerformer] {
+        _ = try await performer.networkData(for: search)
+      }
+      #expect(server.requests.map(\.indexOnConnection) == [0, 1, 2, 3])
+      #expect(server.requests.allSatisfy { $0.value("Connection") != "close" })
+    }
+
     /// A canceled request that waits is not sent, and the others are not affected.
     @Test func aPOSTThatWaitsCanBeCanceled() async throws {
       let gate = Gate()

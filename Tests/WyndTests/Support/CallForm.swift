@@ -69,6 +69,8 @@ struct CallForm: Sendable, CustomTestStringConvertible {
 
   var labels: Set<String> { Set(selector.split { "(:)".contains($0) }.map(String.init).dropFirst()) }
   var testDescription: String { selector }
+  /// Not an endpoint or a `URL`.
+  var takesARequest: Bool { !selector.hasPrefix("load") && selector != "networkData(from:policy:)" }
 
   static func having(_ label: String) -> [CallForm] { all.filter { $0.labels.contains(label) } }
 }

@@ -137,15 +137,39 @@ extension DownloadTests {
     #expect(try Data(contentsOf: done.value) == bytes && done.attempts.count == 9)
   }
 
-  /// Sends 20,000 of 100,000 bytes to each request that it does not refuse, and then loses the connection.
+  /// From 16 KB on, the retries and the backoff begin again. The waits of a script are half of 50 ms.
+  @Test(arguments: [(16_383, 2), (16_384, 7)])
+  func attemptThatAddsSixteenKilobytesMakesProgress(_ size: Int, _ count: Int) async throws {
+    let script = Self.sendingParts(of: Data(someBytes(100_000)), size: size)
+    let folder = try Folder()
+    _ = try? await script.performNetworkDownload(
+      URL.example, to: folder.file(), policy: RetryPolicy(maxRetries: 1))
+    #expect(script.requests.count == count && folder.names == (count == 7 ? ["file.bin"] : []))
+    #expect(script.elapsed == .milliseconds(25) * (count - 1))
+  }
+
+  /// The time for retries is not longer because an earlier call has left bytes.
+  @Test func bytesOfAnEarlierCallAreNoProgress() async throws {
+    let fields = ["ETag": "\"1\"", "Content-Length": "100000"]
+    let part = Data(someBytes(20_000))
+    let script = NetworkScript([.chunks(200, headers: fields, [part], isCut: true), .silence])
+    let folder = try Folder()
+    for policy in [RetryPolicy.never, RetryPolicy(backoff: .immediate, maxRetryTime: .seconds(90))] {
+      _ = try? await script.performNetworkDownload(URL.example, to: folder.file(), resumes: true, policy: policy)
+    }
+    #expect(script.values(of: "Range") == [nil, "bytes=20000-", "bytes=20000-"])
+    #expect(script.elapsed == .seconds(120))
+  }
+
+  /// Sends `size` of 100,000 bytes to each request that it does not refuse, and then loses the connection.
   private static func sendingParts(
-    of bytes: Data, refuses: @escaping @Sendable (_ number: Int) -> Bool = { _ in false }
+    of bytes: Data, size: Int = 20_000, refuses: @escaping @Sendable (_ number: Int) -> Bool = { _ in false }
   ) -> NetworkScript {
     NetworkScript { request, number in
       if refuses(number) { return .status(500) }
       let range = request.value(forHTTPHeaderField: "Range")?.dropFirst("bytes=".count).dropLast()
       let offset = range.flatMap { Int($0) } ?? 0
-      let end = min(offset + 20_000, bytes.count)
+      let end = min(offset + size, bytes.count)
       var fields = [
         "ETag": "\"1\"", "Content-Range": "bytes \(offset)-99999/100000", "Content-Length": "\(100_000 - offset)",
       ]

@@ -103,7 +103,10 @@
         if !state.hasEnded { state.place = place }
         return state.hasEnded
       }
-      if !hasEnded { place.take() }
+      if hasEnded { return }
+      place.take()
+      // The attempt may have ended, and released its place, before it was taken.
+      if state.withLock({ $0.hasEnded }) { place.release() }
     }
 
     private func send(_ request: URLRequest, _ hop: Int, on privateSession: URLSession) {

@@ -17,7 +17,8 @@ nonisolated struct NetworkTimedTransport: NetworkTransport {
     if let bodies = outgoing.bodies, !bodies.isUpload {
       // The body of a download or a stream may take as long as it does.
       outgoing.bodies?.onHead = { head in
-        cancelTimer()
+        // The body of an error is a part of it.
+        if head.statusCode < 400 { cancelTimer() }
         try bodies.onHead(head)
       }
     }

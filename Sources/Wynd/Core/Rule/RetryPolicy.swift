@@ -47,7 +47,8 @@ nonisolated public struct RetryPolicy: Sendable {
   /// now and then keeps it in flight. The attempt fails with `URLError.timedOut` then, and is retried like any other that
   /// timed out: a POST may have been applied, so it is not. For a download or a stream, the limit is that of the head of
   /// the response, and its body may take longer. For an upload, it includes the time of sending. Each request that a
-  /// middleware sends has this time; waiting for the renewal of a credential does not count. The default is none.
+  /// middleware sends has this time; waiting for the renewal of a credential does not count, but waiting for a free
+  /// connection does, and for the session's delegate to answer a challenge. The default is none.
   public var attemptTimeout: Swift.Duration?
 
   /// The limit for the whole call, attempts and waits together. It also ends an attempt in flight, with
