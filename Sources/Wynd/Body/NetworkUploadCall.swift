@@ -41,18 +41,14 @@ nonisolated final class NetworkUploadCall: Sendable {
   private func attempt(_ outgoing: NetworkOutgoing, _ send: NetworkSend) async -> NetworkOutcome {
     let transferred = NetworkLock(Transferred())
     do {
-      if outgoing.request.networkMethod == "HEAD" {
-        throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
-      }
-      if outgoing.request.httpBodyStream != nil {
-        throw NetworkError.invalidRequest(reason: "a middleware has set httpBodyStream; set httpBody")
-      }
-      // A middleware may have replaced a body that is not in memory.
-      let isReplaced = outgoing.request.httpBody != nil
-      let file = isReplaced ? nil : try await assembledFile()?.url ?? fileOfBody
-      let stream = isReplaced ? nil : streamOfBody
-      let length = try await length(of: file, outgoing.request.httpBody)
-      var outcome = await send(prepared(outgoing, file, stream, length, transferred))
+      let isInMemory = outgoing.request.httpBody != nil
+      let prepared =
+        isInMemory
+        ? try prepared(outgoing, transferred)
+        : try await networkInBackground { try self.prepared(outgoing, transferred) }
+      let length = prepared.bodies?.length
+      progress.report(0, of: length)
+      var outcome = await send(prepared)
       outcome.data = transferred.withLock { $0.data }
       let all = length ?? transferred.withLock { $0.sent }
       if case .success = outcome.result(isHead: false, allowEmptyData: true) {
@@ -65,27 +61,32 @@ nonisolated final class NetworkUploadCall: Sendable {
     } catch { return NetworkOutcome(error: NetworkError(transfer: error)) }
   }
 
-  private func prepared(
-    _ outgoing: NetworkOutgoing, _ file: URL?, _ stream: (@Sendable () throws -> InputStream)?, _ length: Int64?,
-    _ transferred: NetworkLock<Transferred>
-  ) -> NetworkOutgoing {
+  /// The request with its body. This may read files.
+  private func prepared(_ outgoing: NetworkOutgoing, _ transferred: NetworkLock<Transferred>) throws -> NetworkOutgoing
+  {
+    if outgoing.request.networkMethod == "HEAD" {
+      throw NetworkError.invalidRequest(reason: "HEAD cannot have a body")
+    }
+    if outgoing.request.httpBodyStream != nil {
+      throw NetworkError.invalidRequest(reason: "a middleware has set httpBodyStream; set httpBody")
+    }
+    let source = try source(replacedBy: outgoing.request.httpBody)
     var outgoing = outgoing
     // Not the fields that a middleware may have added: with a wrong length, the server would read the rest of the body
     // as the next request.
     Self.removeFraming(of: &outgoing.request)
     outgoing.bodies = NetworkBodies(
       isUpload: true,
-      file: file,
-      stream: stream,
-      length: length,
+      file: source.file,
+      stream: source.stream,
+      length: source.length,
       // On Linux, a 401 has headers and a body too if the request is sent again with a credential.
       onHead: { _ in transferred.withLock { $0.data = Data() } },
       onData: { data in transferred.withLock { $0.data += data } },
       onSent: { [progress] sent in
         transferred.withLock { $0.sent = sent }
-        progress.report(min(sent, length ?? sent), of: length)
+        progress.report(min(sent, source.length ?? sent), of: source.length)
       })
-    progress.report(0, of: length)
     return outgoing
   }
 
@@ -93,36 +94,32 @@ nonisolated final class NetworkUploadCall: Sendable {
     for name in ["Content-Length", "Transfer-Encoding"] { request.setValue(nil, forHTTPHeaderField: name) }
   }
 
-  /// The file of a body that is passed in chunks. Nil for any other body.
-  private func assembledFile() async throws -> NetworkTemporaryFile? {
-    guard case .chunks(let write) = body.content else { return nil }
-    if let file = assembled.withLock({ $0 }) { return file }
-    let file = try await networkInBackground { try NetworkTemporaryFile(write) }
-    assembled.withLock { $0 = file }
-    return file
+  /// Where the bytes of the body come from, unless they are in the request itself.
+  private struct Source: Sendable {
+    var file: URL?
+    var stream: (@Sendable () throws -> InputStream)?
+    /// In bytes; nil for a stream whose length is not known.
+    var length: Int64?
   }
 
-  private var fileOfBody: URL? {
-    if case .file(let file) = body.content { file } else { nil }
-  }
-
-  private var streamOfBody: (@Sendable () throws -> InputStream)? {
-    if case .stream(_, let makeStream) = body.content { makeStream } else { nil }
-  }
-
-  /// The length of the body in bytes; nil for a stream whose length is not known.
-  private func length(of file: URL?, _ data: Data?) async throws -> Int64? {
-    if let file { return try await networkInBackground { try Self.size(of: file) } }
-    if let data { return Int64(data.count) }
-    guard case .stream(let length?, _) = body.content else { return nil }
-    if length < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
-    return length
+  /// `data`: the body in the request. A middleware may have replaced one that is not in memory.
+  private func source(replacedBy data: Data?) throws -> Source {
+    if let data { return Source(length: Int64(data.count)) }
+    switch body.content {
+    case .memory: return Source()
+    case .file(let file): return Source(file: file, length: try Self.size(of: file))
+    case .stream(let length, let makeStream):
+      if let length, length < 0 { throw NetworkError.invalidRequest(reason: "a body of a negative length") }
+      return Source(stream: makeStream, length: length)
+    case .chunks(let write):
+      let file = try assembled.withLock { $0 } ?? NetworkTemporaryFile(write)
+      assembled.withLock { $0 = file }
+      return Source(file: file.url, length: try Self.size(of: file.url))
+    }
   }
 
   /// The size in bytes. Throws if the file cannot be read, because URLSession on Linux would crash.
   private static func size(of file: URL) throws -> Int64 {
-    guard let handle = FileHandle.networkReading(file), let size = try? handle.seekToEnd()
-    else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
-    return Int64(size)
+    Int64(try FileHandle.networkReading(file).seekToEnd())
   }
 }

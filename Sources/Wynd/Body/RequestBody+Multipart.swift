@@ -86,8 +86,7 @@ nonisolated extension RequestBody.Part {
   ) -> Self { Self.file(name, file, fileName: fileName, contentType: contentType) }
 
   private static func read(_ file: URL, _ add: (Data) throws -> Void) throws {
-    guard let handle = FileHandle.networkReading(file)
-    else { throw TransferError.unusableFile(file, reason: "not a file that can be read") }
+    let handle = try FileHandle.networkReading(file)
     defer { try? handle.close() }
     func readChunk() throws -> Bool {
       guard let chunk = try handle.read(upToCount: 262_144), !chunk.isEmpty else { return false }

@@ -2,13 +2,12 @@ import Foundation
 
 /// Runs work that reads or writes files, on one of four threads, whatever the number of calls. Those of Swift's tasks
 /// must not wait for the disk, and the app may block those of global queues.
-nonisolated func networkInBackground<Value: Sendable, Failure: Swift.Error>(
-  _ work: @escaping @Sendable () throws(Failure) -> Value
-) async throws(Failure) -> Value {
-  let result: Swift.Result<Value, Failure> = await withCheckedContinuation { continuation in
-    NetworkFileQueues.next().async { continuation.resume(returning: Swift.Result { () throws(Failure) in try work() }) }
+nonisolated func networkInBackground<Value: Sendable>(
+  _ work: @escaping @Sendable () throws -> Value
+) async throws -> Value {
+  try await withCheckedThrowingContinuation { continuation in
+    NetworkFileQueues.next().async { continuation.resume(with: Swift.Result { try work() }) }
   }
-  return try result.get()
 }
 
 /// Queues that take turns. While one of them works, it has a thread of its own; an `OperationQueue` would wait for the

@@ -13,7 +13,7 @@ import Testing
       await withTaskGroup(of: Void.self) { group in
         for _ in 0..<100 {
           group.addTask {
-            await networkInBackground {
+            try? await networkInBackground {
               running.update { running in
                 running += 1
                 most.update { $0 = max($0, running) }
@@ -40,7 +40,7 @@ import Testing
 
   @Test func passesValuesAndErrorsOn() async throws {
     struct Failed: Error {}
-    #expect(await networkInBackground { 7 } == 7)
+    #expect(try await networkInBackground { 7 } == 7)
     await #expect(throws: Failed.self) { try await networkInBackground { throw Failed() } }
   }
 }
