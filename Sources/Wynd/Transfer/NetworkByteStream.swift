@@ -18,6 +18,7 @@ import Foundation
 nonisolated final class NetworkByteStream: Sendable {
   /// What has arrived and was not read yet. When nobody holds it any more, the request is canceled.
   typealias Chunks = AsyncStream<Swift.Result<Data, NetworkError>>
+  /// The most that is kept of the body of an error, also that of a download.
   static let longestErrorBody = 1_048_576
   static let maxUnread = 67_108_864
   /// What a chunk takes in memory beside its bytes. A server may send single bytes.

@@ -37,8 +37,6 @@ nonisolated final class NetworkDownloadCall: Sendable {
   private let validate: (@Sendable (URL) throws -> Void)?
   private let progress: NetworkProgressReporter
 
-  /// The most that is kept of the body of an error.
-  private static let longestErrorBody = 1_048_576
   /// The number of bytes that an attempt must add to count as progress. A few bytes for each attempt do not.
   private static let leastProgress = 16_384
 
@@ -102,15 +100,16 @@ nonisolated final class NetworkDownloadCall: Sendable {
   /// Opens the partial file, and makes the request for what is missing. A download to the same place that was canceled
   /// needs a moment to close its file, so this tries for about a second, and longer on a busy machine.
   private func prepared(_ outgoing: NetworkOutgoing, for attempt: Int) async throws -> NetworkOutgoing {
-    for _ in 1..<100 {
+    var openings = 1
+    while true {
       do {
         return try await networkInBackground { try self.prepare(outgoing, for: attempt) }
-      } catch TransferError.inUse {
+      } catch TransferError.inUse where openings < 100 {
+        openings += 1
         try? await _Concurrency.Task.sleep(for: .milliseconds(10))
         if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       }
     }
-    return try await networkInBackground { try self.prepare(outgoing, for: attempt) }
   }
 
   private func prepare(_ outgoing: NetworkOutgoing, for attempt: Int) throws -> NetworkOutgoing {
@@ -202,8 +201,7 @@ nonisolated final class NetworkDownloadCall: Sendable {
       }
       progress.report(max(partial.size, body.kept), of: partial.state.total)
     case .failed:
-      let free = max(0, Self.longestErrorBody - state.errorBody.count)
-      state.errorBody += data.prefix(free)
+      state.errorBody += data.prefix(max(0, NetworkByteStream.longestErrorBody - state.errorBody.count))
     default: break
     }
   }
