@@ -133,7 +133,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private struct State: Sendable {
     var now = Swift.Duration.zero
     /// The timers that have not been canceled: the limits of the attempt and of the call.
-    var timers: [Int: (due: Swift.Duration, action: @Sendable () -> Void)] = [:]
+    var timers: [(id: Int, due: Swift.Duration, action: @Sendable () -> Void)] = []
     var lastTimer = 0
   }
   let script: NetworkScript
@@ -214,7 +214,7 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
     let response = request.url.flatMap {
       HTTPURLResponse(url: $0, statusCode: status, httpVersion: "HTTP/1.1", headerFields: headers)
     }
-    var outcome = NetworkOutcome(data: Data(chunks.joined()), response: response, error: error)
+    var outcome = NetworkOutcome(data: chunks.reduce(into: Data(), +=), response: response, error: error)
     guard let bodies = outgoing.bodies, let response else { return outcome }
     do {
       bodies.onSent(Int64(request.httpBody?.count ?? 0))
@@ -236,10 +236,10 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   func timer(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
     let id = state.withLock { state in
       state.lastTimer += 1
-      state.timers[state.lastTimer] = (state.now + max(.zero, delay), action)
+      state.timers.append((state.lastTimer, state.now + max(.zero, delay), action))
       return state.lastTimer
     }
-    return { [state] in state.withLock { $0.timers[id] = nil } }
+    return { [state] in state.withLock { $0.timers.removeAll { $0.id == id } } }
   }
 
   /// Advances the clock by the delay, and performs the action. If a limit is reached before that, advances to it, and
@@ -247,11 +247,11 @@ nonisolated private struct NetworkScriptPlay: NetworkTransport, RetryClock {
   private func run(after delay: Swift.Duration, _ action: @escaping @Sendable () -> Void) {
     let (passing, action) = state.withLock { state -> (Swift.Duration, @Sendable () -> Void) in
       let before = state.now
-      let first = state.timers.min { ($0.value.due, $0.key) < ($1.value.due, $1.key) }
-      if let (id, timer) = first, timer.due <= before + delay {
-        state.timers[id] = nil
-        state.now = max(before, timer.due)
-        return (state.now - before, timer.action)
+      // The older one of two that are due at once.
+      if let first = state.timers.min(by: { $0.due < $1.due }), first.due <= before + delay {
+        state.timers.removeAll { $0.id == first.id }
+        state.now = max(before, first.due)
+        return (state.now - before, first.action)
       }
       state.now = before + delay
       return (delay, action)
