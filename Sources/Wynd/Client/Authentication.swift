@@ -188,8 +188,10 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       return try await next(signed(request, renewed))
     }
     let mustBeRenewed = renew != nil && credential.hasExpired && !known.ignoresExpiry
-    // A credential that is being renewed has been rejected, or has expired.
-    if mustBeRenewed || known.renewal != nil { return try await sendRenewed(nil) }
+    // A credential that is being renewed has been rejected, or has expired. The request of another credential's renewal
+    // does not wait: that renewal may wait for this one.
+    let isBeingRenewed = known.renewal != nil && NetworkMiddlewareCall.renewals.get().isEmpty
+    if mustBeRenewed || isBeingRenewed { return try await sendRenewed(nil) }
     do {
       return try await next(signed(request, credential))
     } catch let error as NetworkError {

@@ -146,6 +146,39 @@ extension AuthenticationTests {
     #expect(renewals.value == 2)
   }
 
+  /// Of a device and of a user, say. Each renewal sends its request with the other credential, which is being renewed.
+  @Test func renewalsOfTwoCredentialsDoNotWaitForEachOther() async throws {
+    struct Part: NetworkCredential {
+      let name: String
+      let value: String
+      var headers: [String: String] { [name: value] }
+      func isRejected(by response: HTTPURLResponse) -> Bool { response.value(forHTTPHeaderField: "X-Rejected") == name }
+    }
+    let (sent, started) = (Counter(), Counter())
+    let origin = try #require(Self.origin)
+    let script = NetworkScript { request, _ in
+      guard let name = request.url?.lastPathComponent, name != "renewal" else { return .ok("x") }
+      if request.value(forHTTPHeaderField: name) == "new" { return .ok("x") }
+      // Both calls are sent before either credential is rejected.
+      sent.add()
+      await sent.reaches(2)
+      return .status(401, headers: ["X-Rejected": name])
+    }
+    let parts = ["X-Device", "X-User"].map { name in
+      Authentication(for: origin, Part(name: name, value: "old")) { _, client in
+        started.add()
+        await started.reaches(2)
+        _ = try await Self.get(client, "/renewal")
+        return Part(name: name, value: "new")
+      }
+    }
+    let client = NetworkClient(baseURL: origin, on: script, middleware: parts)
+    async let device = Self.get(client, "/X-Device")
+    async let user = Self.get(client, "/X-User")
+    _ = try await (device, user)
+    #expect(started.value == 2)
+  }
+
   /// A refusal is final, even for a call that may be retried more often than the one that has started the renewal.
   @Test func refusedRenewalOfACallWithFewerRetriesEndsEveryCallThatWaits() async throws {
     let (gate, renewals, sent) = (Gate(), Counter(), Counter())
