@@ -167,27 +167,7 @@ import LoopbackServer
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data(repeating: 120, count: 20_000).write(to: folder.appending(path: "body"))
     let before = (memory: memoryInUse(), descriptors: try descriptors())
-    var sources: Sources? = try folderOfCache(root) {
-      let server = try server()
-      let session = URLSession(configuration: .ephemeral)
-      let authentication = Authentication(for: server.url(), BearerToken("token")) { [held = Held()] token, _ in
-        _ = held
-        return token
-      }
-      let client = NetworkClient(
-        on: session,
-        middleware: [
-          authentication,
-          .around { [held = Held()] request, next in
-            _ = held
-            return try await next(request)
-          },
-        ])
-      let caches = [
-        ResponseCache(capacity: 100_000, on: session), try ResponseCache(in: $0, capacity: 100_000, on: session),
-      ]
-      return (server, session, client, caches)
-    }
+    var sources: Sources? = try makeSources(root.appending(path: "cache"))
     if let sources { await run(count, kind, sources, folder) }
     sources?.session.finishTasksAndInvalidate()
     sources?.server.stop()
@@ -196,8 +176,24 @@ import LoopbackServer
   }
 
   typealias Sources = (server: LoopbackServer, session: URLSession, client: NetworkClient, caches: [ResponseCache])
-  static func folderOfCache(_ root: URL, _ make: (URL) throws -> Sources) throws -> Sources {
-    try make(root.appending(path: "cache"))
+  static func makeSources(_ folder: URL) throws -> Sources {
+    let server = try server()
+    let session = URLSession(configuration: .ephemeral)
+    let authentication = Authentication(for: server.url(), BearerToken("token")) { [held = Held()] token, _ in
+      _ = held
+      return token
+    }
+    let client = NetworkClient(
+      on: session,
+      middleware: [
+        authentication,
+        .around { [held = Held()] request, next in
+          _ = held
+          return try await next(request)
+        },
+      ])
+    let memory = ResponseCache(capacity: 100_000, on: session)
+    return (server, session, client, [memory, try ResponseCache(in: folder, capacity: 100_000, on: session)])
   }
 
   static func run(_ count: Int, _ kind: Kind, _ sources: Sources, _ folder: URL) async {

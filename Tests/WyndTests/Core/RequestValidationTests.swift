@@ -203,7 +203,7 @@ import Testing
   }
 
   /// On Linux, changing a request without a URL stops the process.
-  @Test(arguments: CallForm.all.filter { $0.takesARequest }) func refusesARequestWithoutAURL(_ form: CallForm)
+  @Test(arguments: CallForm.all.filter { $0.takesRequest }) func refusesARequestWithoutAURL(_ form: CallForm)
     async throws
   {
     var arguments = CallArguments(folder: try Folder())

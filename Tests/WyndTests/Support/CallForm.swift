@@ -42,13 +42,19 @@ struct CallForm: Sendable, CustomTestStringConvertible {
 
   /// As in `Tests/PublicAPI/Wynd.swiftinterface`. Functions that differ in types only have the same one.
   let selector: String
+  /// Whether it takes a `URL`, and no request.
+  let takesURL: Bool
   let call: @Sendable (Performer, CallArguments) async throws -> String
   /// Starts a form with a completion handler, which gets the queue that the handler was called on.
   let start:
     (@Sendable (Performer, CallArguments, @escaping @Sendable (Error?, OperationQueue?) -> Void) -> NetworkTask)?
 
-  init(_ selector: String, _ call: @escaping @Sendable (Performer, CallArguments) async throws -> String) {
+  init(
+    _ selector: String, takesURL: Bool = false,
+    _ call: @escaping @Sendable (Performer, CallArguments) async throws -> String
+  ) {
     self.selector = selector
+    self.takesURL = takesURL
     self.call = call
     start = nil
   }
@@ -59,6 +65,7 @@ struct CallForm: Sendable, CustomTestStringConvertible {
     text: @escaping @Sendable (Value) throws -> String
   ) {
     self.selector = selector
+    takesURL = false
     call = { performer, arguments in
       try text(try await handlerValue { start(performer, arguments, $0) }.get())
     }
@@ -69,8 +76,8 @@ struct CallForm: Sendable, CustomTestStringConvertible {
 
   var labels: Set<String> { Set(selector.split { "(:)".contains($0) }.map(String.init).dropFirst()) }
   var testDescription: String { selector }
-  /// Not an endpoint or a `URL`.
-  var takesARequest: Bool { !selector.hasPrefix("load") && selector != "networkData(from:policy:)" }
+  /// Not an endpoint, and no `URL`.
+  var takesRequest: Bool { !selector.hasPrefix("load") && !takesURL }
 
   static func having(_ label: String) -> [CallForm] { all.filter { $0.labels.contains(label) } }
 }
@@ -123,7 +130,9 @@ extension CallForm {
       $0.value.text
     },
     CallForm("networkData(for:policy:)") { try await $0.networkData(for: $1.request, policy: $1.policy).0.text },
-    CallForm("networkData(from:policy:)") { try await $0.networkData(from: $1.url, policy: $1.policy).0.text },
+    CallForm("networkData(from:policy:)", takesURL: true) {
+      try await $0.networkData(from: $1.url, policy: $1.policy).0.text
+    },
     CallForm("networkDataTask(with:policy:completionHandler:)") { performer, arguments, end in
       let task = performer.networkDataTask(with: arguments.request, policy: arguments.policy) { data, _, error in
         end(error.map { .failure($0 as? NetworkError ?? .generalError($0)) } ?? .success(data ?? Data()))
@@ -160,7 +169,7 @@ extension CallForm {
     } text: {
       $0.value.firstLine
     },
-    CallForm("load(_:as:decoder:maxRetries:policy:)") {
+    CallForm("load(_:as:decoder:maxRetries:policy:)", takesURL: true) {
       let note: CallNote = try await $0.load(
         $1.url, decoder: $1.decoder, maxRetries: $1.maxRetries, policy: $1.policy)
       return note.firstLine
