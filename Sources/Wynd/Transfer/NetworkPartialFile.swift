@@ -57,8 +57,8 @@ nonisolated final class NetworkPartialFile: @unchecked Sendable {
       replacementFolder = folder
     }
     // A URL can contain a secret, so only its hash is stored. It contains no space, so no name is taken for a URL.
-    let file = name.map { "as \($0)" } ?? request.url?.absoluteString ?? ""
-    let source = "\(request.networkMethod) \(file)"
+    var source = "\(request.networkMethod) \(request.url?.absoluteString ?? "")"
+    if let name { source = "\(request.networkMethod) as \(name)" }
     state = NetworkDownloadState(source: NetworkHash.text(of: source))
     do {
       _ = try handle.seekToEnd()
