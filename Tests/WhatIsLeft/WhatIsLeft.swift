@@ -166,7 +166,7 @@ import LoopbackServer
     let folder = root.appending(path: "files")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     try Data(repeating: 120, count: 20_000).write(to: folder.appending(path: "body"))
-    let before = (memory: memoryInUse(), descriptors: try descriptors())
+    let before = (memory: memoryInUse(), descriptors: descriptors())
     var sources: Sources? = try makeSources(root.appending(path: "cache"))
     if let sources { await run(count, kind, sources, folder) }
     sources?.session.finishTasksAndInvalidate()
@@ -229,7 +229,7 @@ import LoopbackServer
   // MARK: - What is left
 
   static func leftOver(
-    _ count: Int, _ before: (memory: Int, descriptors: Int), _ folders: (files: URL, root: URL)
+    _ count: Int, _ before: (memory: Int, descriptors: [String]), _ folders: (files: URL, root: URL)
   ) async throws -> [String] {
     // A connection is closed by a thread of libcurl.
     var left: [String] = []
@@ -242,7 +242,7 @@ import LoopbackServer
   }
 
   static func leftNow(
-    _ count: Int, _ before: (memory: Int, descriptors: Int), _ folders: (files: URL, root: URL)
+    _ count: Int, _ before: (memory: Int, descriptors: [String]), _ folders: (files: URL, root: URL)
   ) throws -> [String] {
     var left: [String] = []
     // The private session of a released session ends when another one is made. This one sends nothing.
@@ -258,8 +258,12 @@ import LoopbackServer
       $0 != "files" && $0 != "cache"
     }
     if !temporary.isEmpty { left.append("\(temporary.count) temporary files, such as \(temporary[0])") }
-    let more = try descriptors() - before.descriptors
-    if more > 0 { left.append("\(more) descriptors") }
+    let now = descriptors()
+    let more = now.count - before.descriptors.count
+    if more > 0 {
+      let new = now.filter { !before.descriptors.contains($0) }
+      left.append("\(more) descriptors, of \(new.joined(separator: ", "))")
+    }
     let partial = NetworkPartialFile.used.withLock { $0.count }
     if partial > 0 { left.append("\(partial) partial files in use") }
     #if canImport(FoundationNetworking)
@@ -272,7 +276,20 @@ import LoopbackServer
     return left
   }
 
-  static func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
+  /// The open descriptors with what they are, such as `12 socket:[4711]`, but for those that Dispatch makes for itself.
+  ///
+  /// URLSession asks Dispatch to watch a socket that libcurl may have closed by then. If an upload has opened its file
+  /// under the same number, epoll refuses it, and Dispatch makes an eventfd in its place, which it keeps.
+  static func descriptors() -> [String] {
+    let folder = "/proc/self/fd"
+    let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+    // The descriptor that lists the folder is closed by now.
+    return numbers.compactMap { number in
+      let target = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(number)")
+      guard let target, !target.hasPrefix("anon_inode:") else { return nil }
+      return "\(number) \(target)"
+    }
+  }
   static func memoryInUse() -> Int { Int(heapBytes()) }
 }
 
