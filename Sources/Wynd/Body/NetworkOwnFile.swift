@@ -80,3 +80,37 @@ nonisolated struct NetworkOwnFile: Sendable {
     }
   }
 }
+
+/// A temporary file that only the current user can access. It is removed when this object is deallocated.
+nonisolated final class NetworkTemporaryFile: Sendable {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
+
+  /// `write` passes the content to a closure in chunks.
+  init(_ write: ((Data) throws -> Void) throws -> Void) throws {
+    let handle = try NetworkOwnFile.create(url, permissions: 0o600).handle
+    defer { try? handle.close() }
+    try write { try handle.write(contentsOf: $0) }
+  }
+
+  deinit { unlink(url.path) }
+}
+
+/// An FNV-1a hash of 64 bits, the same in every process. It identifies text without storing it, but is not
+/// cryptographic.
+nonisolated enum NetworkHash {
+  private static let offset: UInt64 = 0xcbf2_9ce4_8422_2325
+  private static let prime: UInt64 = 0x0000_0100_0000_01b3
+
+  /// 16 hexadecimal digits.
+  static func text(of bytes: some Sequence<UInt8>) -> String {
+    var hash = offset
+    for byte in bytes {
+      hash ^= UInt64(byte)
+      hash &*= prime
+    }
+    let digits = String(hash, radix: 16)
+    return String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  static func text(of text: String) -> String { Self.text(of: text.utf8) }
+}

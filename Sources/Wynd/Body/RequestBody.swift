@@ -1,3 +1,6 @@
+// Body: the body of a request, which need not be in memory, and the upload that sends it in each attempt.
+// It needs Core. Endpoint and Transfer need it.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -1,3 +1,8 @@
+// Cache: a performer that stores responses and revalidates them (RFC 9111), with a store in memory and one on disk.
+// It needs Core, Body, Endpoint and Client.
+// Read this file, NetworkCachedCall (what happens in a call, from top to bottom), StoredResponse (what a response
+// says about itself), ResponseStore and ResponseFolder, in this order: none of them uses one before it.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -150,3 +150,38 @@ nonisolated extension ResponseStore.State {
     targets = targets.filter { target != nil && $0.value != target }
   }
 }
+
+/// Where the entries of a ``ResponseStore`` are: in memory or in a folder. It has a capacity in bytes; the least
+/// recently used entry is evicted first.
+nonisolated protocol ResponseStorage: Sendable {
+  /// Reading an entry counts as a use.
+  mutating func entry(for key: ResponseKey) -> ResponseEntry?
+  /// Replaces the entry for this key. One that is larger than a quarter of the capacity only removes it.
+  mutating func insert(_ entry: ResponseEntry, for key: ResponseKey)
+  mutating func remove(_ key: ResponseKey)
+  /// Removes the entries for all keys with this target. Nil means all entries.
+  mutating func removeAll(for target: String?)
+}
+
+/// Stored responses in memory.
+nonisolated struct ResponseMemory: ResponseStorage {
+  var entries: NetworkLeastRecentlyUsed<ResponseKey, ResponseEntry>
+
+  init(capacity: Int) { entries = NetworkLeastRecentlyUsed(capacity: capacity) }
+
+  mutating func entry(for key: ResponseKey) -> ResponseEntry? {
+    guard let entry = entries.entries[key]?.value else { return nil }
+    insert(entry, for: key)
+    return entry
+  }
+
+  mutating func insert(_ entry: ResponseEntry, for key: ResponseKey) {
+    var size = 200
+    if case .response(let response) = entry { size = response.size }
+    entries.insert(entry, size: size, for: key)
+  }
+
+  mutating func remove(_ key: ResponseKey) { entries.remove(key) }
+
+  mutating func removeAll(for target: String?) { entries.removeAll { target == nil || $0.target == target } }
+}

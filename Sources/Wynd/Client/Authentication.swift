@@ -1,7 +1,3 @@
-// Client: shared settings for the calls to one service, middleware around each attempt, and authentication.
-// It needs Core, Body and Endpoint.
-// Start with NetworkClient.swift.
-
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -1,3 +1,6 @@
+// Client: shared settings for the calls to one service, middleware around each attempt, and authentication.
+// It needs Core, Body and Endpoint.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -46,3 +46,52 @@ nonisolated extension NetworkCredential {
     return expiresAt <= Foundation.Date()
   }
 }
+
+/// A bearer token (RFC 6750).
+nonisolated public struct BearerToken: NetworkCredential, Hashable, Codable, CustomStringConvertible {
+  /// The token as the server issued it.
+  public var token: String
+  /// When the token expires, if that is known.
+  public var expiresAt: Foundation.Date?
+  /// Makes a credential from a token.
+  public init(_ token: String, expiresAt: Foundation.Date? = nil) {
+    self.token = token
+    self.expiresAt = expiresAt
+  }
+  /// `Authorization: Bearer …`
+  public var headers: [String: String] { ["Authorization": "Bearer \(token)"] }
+  /// A description without the token, for logs.
+  public var description: String { "Bearer …" }
+}
+
+/// A user name and a password (Basic authentication, RFC 7617), in UTF-8.
+///
+/// ```swift
+/// let credential = try BasicCredential(user: name, password: password)
+/// let authentication = Authentication(for: baseURL, credential)
+/// ```
+nonisolated public struct BasicCredential: NetworkCredential, Hashable, CustomStringConvertible {
+  /// The user name, which contains no colon.
+  public let user: String
+  /// The password.
+  public let password: String
+
+  /// Makes a credential.
+  ///
+  /// - Throws: ``NetworkError/invalidRequest(reason:)`` if the user name contains a colon: the server would read the
+  ///   text after it as the password.
+  public init(user: String, password: String) throws(NetworkError) {
+    if user.utf8.contains(UInt8(ascii: ":")) {
+      throw .invalidRequest(reason: "the user of Basic authentication contains a colon")
+    }
+    self.user = user
+    self.password = password
+  }
+
+  /// `Authorization: Basic …`
+  public var headers: [String: String] {
+    ["Authorization": "Basic \(Data("\(user):\(password)".utf8).base64EncodedString())"]
+  }
+  /// A description without the user and the password, for logs.
+  public var description: String { "Basic …" }
+}

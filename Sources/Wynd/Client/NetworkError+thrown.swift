@@ -1,5 +1,9 @@
 import Foundation
 
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 nonisolated extension NetworkError {
   /// The error that the caller receives if a middleware throws this one. `cause` is what `next` has thrown.
   init(thrown error: any Swift.Error, inPlaceOf cause: NetworkError? = nil) {
@@ -17,4 +21,12 @@ nonisolated extension NetworkError {
 
   /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
   var isOutage: Bool { inner?.isOutage ?? shouldRetry }
+}
+
+nonisolated extension NetworkError {
+  /// The response with a status of 400 and up that the request failed with, unwrapped. It never belongs to another
+  /// request, such as the renewal of a credential.
+  var errorResponse: HTTPURLResponse? {
+    if case .endpointError(let response, _) = unmapped { response } else { nil }
+  }
 }

@@ -88,3 +88,47 @@ nonisolated extension NetworkMiddleware {
 /// A middleware that calls it in a closure of its own, such as the work of a `Task`, or passes it to another
 /// middleware, declares its parameter as `next: @escaping NetworkMiddlewareNext`.
 public typealias NetworkMiddlewareNext = @Sendable (URLRequest) async throws -> NetworkResponse<Data>
+
+/// A middleware that is a closure, made by `.around`.
+///
+/// ```swift
+/// let client = NetworkClient(
+///   baseURL: baseURL,
+///   middleware: [
+///     .around { request, next in
+///       var request = request
+///       request.setValue("7", forHTTPHeaderField: "X-Page")
+///       return try await next(request)
+///     }
+///   ])
+/// ```
+nonisolated public struct NetworkClosureMiddleware: NetworkMiddleware {
+  fileprivate let body:
+    @Sendable (URLRequest, NetworkMiddlewareCall, @escaping NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
+
+  /// Responds with the closure.
+  public func respond(
+    to request: URLRequest, in call: NetworkMiddlewareCall, next: @escaping NetworkMiddlewareNext
+  ) async throws -> NetworkResponse<Data> {
+    try await body(request, call, next)
+  }
+}
+
+nonisolated extension NetworkMiddleware where Self == NetworkClosureMiddleware {
+  /// A middleware that is a closure, which receives the request of each attempt, and `next`, which sends it.
+  public static func around(
+    _ body: @escaping @Sendable (URLRequest, @escaping NetworkMiddlewareNext) async throws -> NetworkResponse<Data>
+  ) -> Self {
+    Self { request, _, next in try await body(request, next) }
+  }
+
+  /// A middleware that is a closure, which receives the request of each attempt, the call that it belongs to, and
+  /// `next`, which sends it.
+  public static func around(
+    _ body:
+      @escaping @Sendable (URLRequest, NetworkMiddlewareCall, @escaping NetworkMiddlewareNext) async throws ->
+      NetworkResponse<Data>
+  ) -> Self {
+    Self(body: body)
+  }
+}

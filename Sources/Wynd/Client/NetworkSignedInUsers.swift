@@ -1,3 +1,9 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
 /// Who is signed in for a call. All its attempts and connections share it, so that none is sent with the credential of
 /// another user.
 nonisolated struct NetworkSignedInUsers: Sendable {
@@ -21,5 +27,31 @@ nonisolated struct NetworkSignedInUsers: Sendable {
       numbers[authentication] = number
       return number
     }
+  }
+}
+
+/// A middleware that adds the credential of a user.
+nonisolated protocol NetworkUser: AnyObject, Sendable {
+  /// The number of the sign-in; 0 if nobody is signed in.
+  var signInNumber: Int { get }
+  /// The name of the user, if the app has set it.
+  var account: String? { get }
+}
+
+/// Notes whether a middleware has added a credential of which a cache cannot know whose it is. A cache adds the note to
+/// each call.
+nonisolated struct NetworkCredentialNote: Sendable {
+  private let added = NetworkLock(false)
+
+  var wasAdded: Bool { added.withLock { $0 } }
+
+  /// Compares a request with what it was before these middleware.
+  func note(_ request: URLRequest, before: URLRequest, _ middleware: [any NetworkMiddleware]) {
+    if middleware.contains(where: { $0.cacheScope(of: request) != nil }) { return }
+    let names = middleware.secretFields
+    let isAdded = (request.allHTTPHeaderFields ?? [:]).contains { name, value in
+      NetworkSensitiveHeader.matches(name, value, known: names) && before.value(forHTTPHeaderField: name) != value
+    }
+    if isAdded { added.withLock { $0 = true } }
   }
 }

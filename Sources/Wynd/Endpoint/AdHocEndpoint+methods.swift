@@ -1,6 +1,3 @@
-// Endpoint: describes a request to a service, and parses its response. It needs Core and Body.
-// Start with Endpoint.swift.
-
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -1,3 +1,5 @@
+// Endpoint: describes a request to a service, and parses its response. It needs Core and Body.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

@@ -1,7 +1,3 @@
-// Transfer: downloads to a file, uploads, bodies that are read as they arrive, and server-sent events.
-// It needs Core and Body.
-// Start with NetworkPerformer+performNetworkDownload.swift.
-
 import Foundation
 
 #if canImport(FoundationNetworking)

@@ -154,3 +154,56 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
     return isTag ? isPart : field("ETag") != nil
   }
 }
+
+/// What is known about a file that is being downloaded. It is stored next to the partial file.
+nonisolated struct NetworkDownloadState: Codable, Equatable, Sendable {
+  /// Identifies the file: a hash of the method and the URL.
+  var source: String
+  /// A strong entity tag or a strong date (RFC 9110 §13.1.5); nil if the rest of the file cannot be requested.
+  var validator: String?
+  /// The size of the complete file in bytes, if it is known.
+  var total: Int64?
+}
+
+/// Where the body of a response belongs in the file.
+nonisolated struct NetworkDownloadBody: Equatable, Sendable {
+  /// The offset of its first byte, which is at most ``kept``, or 0.
+  var start: Int64
+  /// The offset after its last byte; nil if the response does not say it.
+  var end: Int64?
+  /// Whether the response states the length of its body, and it is that of `start` to `end`.
+  var isLengthStated: Bool
+  /// The number of bytes of the partial file that stay. The body repeats those from `start` on.
+  var kept: Int64
+
+  /// Whether the bytes of the body stay, when it has ended with this size of the file. A body of another length than
+  /// the response says might be another part of the file, which would be continued at the wrong place.
+  func isTrusted(at size: Int64, isCutOff: Bool) -> Bool {
+    end == nil || size == end || (isCutOff && isLengthStated)
+  }
+}
+
+/// A Content-Range field (RFC 9110 §14.4): `bytes 5-9/200`, `bytes 5-9/*`, or `bytes */200` in a 416 response.
+nonisolated struct NetworkContentRange: Equatable, Sendable {
+  /// The positions of the first and the last byte; nil if the range cannot be satisfied.
+  var first: Int64?
+  var last: Int64?
+  /// The size of the complete file in bytes; nil for `*`.
+  var total: Int64?
+
+  /// Nil if the field is not valid: a part at the wrong position would corrupt the file.
+  init?(_ text: String) {
+    let parts = text.trimmingCharacters(in: .whitespaces).split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[0].lowercased().hasPrefix("bytes ") else { return nil }
+    total = NetworkDigits.number(parts[1])
+    if total == nil, parts[1] != "*" { return nil }
+    let range = parts[0].dropFirst("bytes ".count).split(separator: "-", omittingEmptySubsequences: false)
+    if range == ["*"], total != nil { return }
+    guard range.count == 2, let first = NetworkDigits.number(range[0]), let last = NetworkDigits.number(range[1])
+    else { return nil }
+    if first > last { return nil }
+    if let total, last >= total { return nil }
+    self.first = first
+    self.last = last
+  }
+}

@@ -1,3 +1,6 @@
+// Transfer: downloads to a file, uploads, bodies that are read as they arrive, and server-sent events.
+// It needs Core and Body.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

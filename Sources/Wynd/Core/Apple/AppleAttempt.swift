@@ -1,5 +1,4 @@
 // Apple: how one attempt runs on Apple's URLSession. Linux compiles nothing of it.
-// Start with this file.
 
 #if !canImport(FoundationNetworking)
   import Foundation

@@ -1,7 +1,3 @@
-// Calls: what an app calls and receives, which is the performers with their methods, the request, the response, the
-// error and the events.
-// Start with NetworkPerformer+performNetworkRequest.swift.
-
 #if !canImport(FoundationNetworking)
   public import Foundation
 #endif

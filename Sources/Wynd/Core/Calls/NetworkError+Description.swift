@@ -57,3 +57,10 @@ nonisolated extension NetworkError: NetworkLoggableError, CustomStringConvertibl
     return line.joined(separator: " ") + (text.unicodeScalars.count > limit ? "…" : "")
   }
 }
+
+/// An error whose log text contains no secret.
+nonisolated protocol NetworkLoggableError: Swift.Error { var networkLogText: String { get } }
+
+nonisolated extension NetworkLoggableError where Self: CustomStringConvertible {
+  var networkLogText: String { description }
+}

@@ -1,3 +1,6 @@
+// Calls: what an app calls and receives, which is the performers with their methods, the request, the response, the
+// error and the events.
+
 public import Foundation
 
 #if canImport(FoundationNetworking)

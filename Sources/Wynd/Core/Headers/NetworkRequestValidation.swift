@@ -73,3 +73,8 @@ nonisolated enum NetworkRequestValidation {
   private static let tokenCharacters = Array(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789!#$%&'*+.^_`|~".utf8)
 }
+
+nonisolated extension URLRequest {
+  /// The method: GET if the request has none.
+  var networkMethod: String { httpMethod ?? "GET" }
+}

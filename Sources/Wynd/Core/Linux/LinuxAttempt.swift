@@ -1,6 +1,12 @@
+// Linux: how one attempt runs on the URLSession of swift-corelibs-foundation, which is built on libcurl: always on a
+// private session, and with workarounds for its defects. OnLinux.md lists them. Apple's platforms compile nothing of
+// this folder.
+
 #if canImport(FoundationNetworking)
   import Foundation
-  import FoundationNetworking
+  // URLSession is in a module of its own on Linux. With this, `import Wynd` is enough to use it there, as `import
+  // Foundation` is on Apple's platforms.
+  @_documentation(visibility: internal) @_exported public import FoundationNetworking
 
   /// One attempt on swift-corelibs-foundation's URLSession, with workarounds for its defects. It always completes, can
   /// be canceled at any time, fails at once on a dead connection, and follows redirects as in RFC 9110. OnLinux.md

@@ -1,7 +1,3 @@
-// Loop: carries out a call: an attempt, a decision, a wait, and the next attempt, until there is a result.
-// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
-// Start with RetryLoop.swift.
-
 /// Completes an attempt, or one of its requests, once: with the outcome of its request, at the deadline, or when it is
 /// canceled. The first of these counts. Copies share the state.
 nonisolated struct NetworkAttemptCompletion: Sendable {

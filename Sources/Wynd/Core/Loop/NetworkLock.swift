@@ -25,3 +25,15 @@ nonisolated struct NetworkLock<Value: Sendable>: @unchecked Sendable {
     }
   }
 }
+
+/// Keeps a large value behind one reference, so that the code that copies its owner is short.
+nonisolated final class NetworkBox<Value: Sendable>: Sendable {
+  let value: Value
+  init(_ value: Value) { self.value = value }
+}
+
+nonisolated extension DispatchQueue {
+  /// A queue of this library, for work that a person waits for.
+  @inline(never)
+  static func network(_ name: String) -> DispatchQueue { DispatchQueue(label: "Wynd.\(name)", qos: .userInitiated) }
+}

@@ -92,3 +92,12 @@ nonisolated struct NetworkOutcome: Sendable {
     }
   }
 }
+
+nonisolated extension URLError {
+  /// An error with another code, and the original one as the underlying error.
+  init(_ code: Code, causedBy original: any Swift.Error, _ userInfo: [String: Any]) {
+    var userInfo = userInfo
+    userInfo[NSUnderlyingErrorKey] = original
+    self.init(code, userInfo: userInfo)
+  }
+}

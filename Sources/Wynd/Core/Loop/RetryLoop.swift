@@ -1,3 +1,6 @@
+// Loop: carries out a call: an attempt, a decision, a wait, and the next attempt, until there is a result.
+// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
+
 import Foundation
 
 #if canImport(FoundationNetworking)
