@@ -10,6 +10,7 @@ case "overhead": try Overhead.run(rounds: number ?? 40)
 case "chaos": exit(await Chaos.run(calls: number ?? 10_000, seed: seed ?? .random(in: 0...UInt64.max)))
 case "lost": try await Lost.run(calls: number ?? 200)
 case "threads": exit(try await Threads.run())
+case "cache": exit(try await CacheHit.run(calls: number ?? 10_000))
 case "transfers": exit(try await Transfers.run())
 // For child processes of the benchmarks and for scripts.
 case "serve": try ServerProcess.serve()
@@ -23,7 +24,7 @@ default:
   print(
     """
     usage: swift run --package-path Tests -c release Benchmarks
-             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers | threads | lost [CALLS]]
+             [overhead [ROUNDS] | chaos [CALLS [SEED]] | transfers | threads | cache [CALLS] | lost [CALLS]]
     """)
 }
 
