@@ -12,6 +12,7 @@ open class NSError: NSObject, Error, @unchecked Sendable {
 }
 public let NSPOSIXErrorDomain = ""
 public let NSUnderlyingErrorKey = ""
+public let NSURLErrorFailingURLErrorKey = ""
 public let NSLocalizedDescriptionKey = ""
 public let NSDebugDescriptionErrorKey = ""
 public struct CocoaError: Error, Sendable {

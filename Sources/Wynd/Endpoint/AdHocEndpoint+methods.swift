@@ -7,7 +7,7 @@ public import Foundation
 nonisolated extension NetworkRequestConvertible {
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     policy: RetryPolicy = .default, timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(.get, path, .values(query), headers, policy: policy, timeout: timeout, Self.decoded)
@@ -15,7 +15,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A GET whose response body is ignored.
   public static func get(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     policy: RetryPolicy = .default, timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(.get, path, .values(query), headers, policy: policy, timeout: timeout) { _, _, _ in }
@@ -23,7 +23,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A GET whose response body is parsed as `type`.
   public static func get<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:], policy: RetryPolicy = .default,
+    _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String?] = [:], policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
     .init(.get, path, query, headers, policy: policy, timeout: timeout, Self.decoded)
@@ -31,7 +31,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A GET whose response body is ignored.
   public static func get(
-    _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:], policy: RetryPolicy = .default,
+    _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String?] = [:], policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
     .init(.get, path, query, headers, policy: policy, timeout: timeout) { _, _, _ in }
@@ -39,7 +39,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A HEAD, whose response is the status code and the header fields.
   public static func head(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     policy: RetryPolicy = .default, timeout: TimeInterval? = nil
   ) -> Self where Self == AdHocEndpoint<HTTPURLResponse> {
     .init(.head, path, .values(query), headers, policy: policy, timeout: timeout) { _, response, _ in response }
@@ -47,7 +47,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A POST whose response body is parsed as `type`.
   public static func post<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -58,7 +58,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A POST whose response body is ignored.
   public static func post(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool = false, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
@@ -70,7 +70,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A PUT whose response body is parsed as `type`.
   public static func put<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -79,7 +79,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A PUT whose response body is ignored.
   public static func put(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
@@ -88,7 +88,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A PATCH whose response body is parsed as `type`.
   public static func patch<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -98,7 +98,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A PATCH whose response body is ignored.
   public static func patch(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
@@ -109,7 +109,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A DELETE whose response body is parsed as `type`.
   public static func delete<Value: Decodable & Sendable>(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -118,7 +118,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A DELETE whose response body is ignored.
   public static func delete(
-    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, policy: RetryPolicy = .default, timeout: TimeInterval? = nil,
     as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
@@ -127,7 +127,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is parsed as `type`.
   public static func request<Value: Decodable & Sendable>(
-    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -138,7 +138,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A request of any method, such as `.request(.options, "/users")`, whose response body is ignored.
   public static func request(
-    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String] = [:],
+    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkValues = [:], headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {
@@ -150,7 +150,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A request of any method whose response body is parsed as `type`.
   public static func request<Value: Decodable & Sendable>(
-    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:],
+    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Value.Type = Value.self
   ) -> Self where Self == AdHocEndpoint<Value> {
@@ -161,7 +161,7 @@ nonisolated extension NetworkRequestConvertible {
 
   /// A request of any method whose response body is ignored.
   public static func request(
-    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String] = [:],
+    _ method: NetworkMethod, _ path: some NetworkLocation, query: NetworkQuery, headers: [String: String?] = [:],
     body: RequestBody = .empty, isReadOnly: Bool? = nil, idempotencyKey: UUID? = nil, policy: RetryPolicy = .default,
     timeout: TimeInterval? = nil, as type: Void.Type = Void.self
   ) -> Self where Self == AdHocEndpoint<Void> {

@@ -18,7 +18,7 @@ public import Foundation
 ///
 /// - `query:` is a dictionary, such as `["page": 2, "q": text]`. `get` and `request` also take `.encoding(filter)` and
 ///   `.items(queryItems)`. The query of a URL is sent as it is written, before that of `query:`.
-/// - `headers:` is a dictionary, such as `["X-Page": "7"]`.
+/// - `headers:` is a dictionary, such as `["X-Page": "7", "X-Next": next]`. A field whose value is nil is not sent.
 /// - `idempotencyKey:` makes a POST or PATCH safe to repeat, if the server supports the key. The same order must have
 ///   the same key whenever it is sent.
 /// - `policy:` is the retry policy of the endpoint; that of the call takes precedence.
@@ -48,13 +48,13 @@ nonisolated public struct AdHocEndpoint<Response: Sendable>: Endpoint {
   private let parsed: @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
 
   init(
-    _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String],
+    _ method: NetworkMethod, _ location: some NetworkLocation, _ query: NetworkQuery, _ headers: [String: String?],
     _ body: RequestBody = .empty, isReadOnly: Bool? = nil, key: UUID? = nil, policy: RetryPolicy,
     timeout: TimeInterval?, _ parsed: @escaping @Sendable (Data, HTTPURLResponse, JSONDecoder) throws -> Response
   ) {
     (path, wholeURL) = location.networkLocation
     self.method = method
-    self.headers = headers
+    self.headers = headers.compactMapValues { $0 }
     self.body = body
     self.isReadOnly = isReadOnly ?? method.isReadOnly
     self.policy = policy

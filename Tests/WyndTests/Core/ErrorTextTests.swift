@@ -31,6 +31,7 @@ import WyndLoopbackServer
   }
 
   private static let secret = #"{"token":"S3CRET"}"#
+  private static let place = "https://a.example/orders?q=*"
   private static let lost = " Please check before you send it again."
 
   // Not stored: the address sanitizer does not see what the cases of a stored enumeration hold, and takes it for leaked.
@@ -39,12 +40,15 @@ import WyndLoopbackServer
       Situation(
         "no network", [.failure(.notConnectedToInternet)],
         person: "There is no internet connection. Please try again later.",
-        log: "There is no internet connection. (URLError -1009); gave up on GET after attempt 7: maxUnreachableTime"),
+        log: """
+          There is no internet connection. (URLError -1009, \(place)); gave up on GET after attempt 7: \
+          maxUnreachableTime
+          """),
       Situation(
         "no TLS", [.failure(.secureConnectionFailed)],
         person: "A secure connection was not possible. Please try again later.",
         log: """
-          A secure connection was not possible. (URLError -1200); gave up on GET after attempt 3: \
+          A secure connection was not possible. (URLError -1200, \(place)); gave up on GET after attempt 3: \
           persistentFailure
           """),
       Situation(
@@ -69,7 +73,8 @@ import WyndLoopbackServer
         "a POST that may have been applied", [.dropped], "POST",
         person: "The connection was lost." + lost,
         log: """
-          The connection was lost. (URLError -1005); gave up on POST after attempt 1: notSafeToRepeat(method: "POST")
+          The connection was lost. (URLError -1005, \(place)); gave up on POST after attempt 1: \
+          notSafeToRepeat(method: "POST")
           """),
       Situation(
         "a POST that the server failed to process", [.status(502)], "POST",
@@ -92,12 +97,13 @@ import WyndLoopbackServer
         log: "invalid request: the NetworkScript has no steps"),
       Situation(
         "timeout without retries", [.silence], "GET", .never,
-        person: "The request timed out. Please try again later.", log: "The request timed out. (URLError -1001)"),
+        person: "The request timed out. Please try again later.",
+        log: "The request timed out. (URLError -1001, \(place))"),
       Situation(
         "deadline", [.silence], "POST", RetryPolicy(deadline: .seconds(10)),
         person: "The request timed out.",
         log:
-          "The request timed out. (URLError -1001); gave up on POST after attempt 1: deadline"
+          "The request timed out. (URLError -1001, \(place)); gave up on POST after attempt 1: deadline"
       ),
       Situation(
         "an empty body", [.ok("")],
@@ -168,7 +174,7 @@ import WyndLoopbackServer
     try Self.check(
       await download(cut, to: folder.file()), "a download that is cut",
       person: "The connection was lost. Please try again later.",
-      log: "The connection was lost. (URLError -1005); gave up on GET after attempt 2: maxRetries")
+      log: "The connection was lost. (URLError -1005, \(Self.place)); gave up on GET after attempt 2: maxRetries")
     try Self.check(
       await download(.ok("x"), to: missing), "a folder that is missing",
       person: "“a.txt” cannot be used: its folder does not exist.",

@@ -55,6 +55,42 @@ import WyndLoopbackServer
     #expect(error.isUnreachable == isUnreachable && error.isTimeout == isTimeout)
   }
 
+  @Test func wrappedErrorIsUnderlying() throws {
+    let response = try HTTPURLResponse.made(503, ["Retry-After": "90"])
+    let lost = NetworkError.urlError(URLError(.networkConnectionLost))
+    let refused = NetworkError.endpointError(response, nil)
+    let last = RetryFailure(lastError: lost, attempts: [], stopReason: .maxRetries)
+    #expect((NetworkError.inaccessible(last).underlying as? URLError)?.code == .networkConnectionLost)
+    #expect(NetworkError.generalError(Chatty()).underlying is Chatty)
+    #expect(NetworkError.middlewareError(Chatty(), refused).underlying is Chatty)
+    #expect(NetworkError.undecodable(Chatty(), response, Data()).underlying is Chatty)
+    #expect(refused.underlying == nil && NetworkError.cancelled.underlying == nil)
+  }
+
+  /// The rows of the waits themselves are in the tests of the header fields.
+  @Test(arguments: [(503, "90", 90.0), (429, "0.5", 0.5), (503, "soon", nil), (200, "90", nil)] as [(Int, String, Double?)])
+  func saysHowLongTheServerAsksToWait(_ status: Int, _ field: String, _ seconds: Double?) throws {
+    let response = try HTTPURLResponse.made(status, ["Retry-After": field])
+    let error: NetworkError = status == 200 ? .noResponseData(response) : .endpointError(response, nil)
+    let wait = seconds.map { Swift.Duration.seconds($0) }
+    #expect(error.retryAfter == wait)
+    let failure = RetryFailure(lastError: error, attempts: [], stopReason: .retryAfterTooLong(.seconds(90)))
+    #expect(NetworkError.inaccessible(failure).retryAfter == wait)
+  }
+
+  @Test func timeOutNamesTheURLOfItsRequest() async throws {
+    let server = try LoopbackServer { _ in .hang }
+    let session = URLSession(configuration: .ephemeral)
+    defer { session.invalidateAndCancel() }
+    var request = URLRequest(url: server.url("/slow?token=S3CRET"))
+    request.timeoutInterval = 0.2
+    for policy in [RetryPolicy.never, RetryPolicy(maxRetries: 0, attemptTimeout: .milliseconds(50))] {
+      let error = await ErrorTextTests.error { try await session.performNetworkRequest(request, policy: policy) }
+      #expect(error?.urlError?.failingURL == request.url && error?.isTimeout == true)
+      #expect("\(try #require(error))".contains("/slow?token=*"))
+    }
+  }
+
   /// Not an argument of the test above: LeakSanitizer does not find a box that only a tagged pointer of an enum refers to.
   @Test func errorOfAnotherTypeSaysThatTimeRanOut() {
     let error = NetworkError.generalError(URLError(.timedOut))

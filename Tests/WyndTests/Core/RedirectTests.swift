@@ -39,7 +39,8 @@ import Wynd
           request.setValue("text/x-mine", forHTTPHeaderField: "Content-Type")
           request.setValue("de", forHTTPHeaderField: "Content-Language")
         }
-        _ = try await session.networkResponse(for: request)
+        let response = try await session.networkResponse(for: request)
+        #expect(response.url == (path == "/far" ? other : server).url("/end"))
         let last = try #require(path == "/far" ? other.requests.last : server.requests.last)
         let keepsBody = hasBody && expected == row.method
         #expect(server.requests.count - before == (path == "/near" ? 2 : 1), "\(row.method) \(path)")

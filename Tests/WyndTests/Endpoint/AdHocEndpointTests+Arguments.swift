@@ -10,9 +10,11 @@ import Wynd
 extension AdHocEndpointTests {
   static let key = UUID()
   static let never = RetryPolicy.never
+  /// As an app has it.
+  static let ofApp = ["X-A": "1"]
   static let calls: [any Endpoint] = [
-    AdHocEndpoint<Int>.get("/a", headers: ["X-A": "1"], policy: never, timeout: 5, as: Int.self),
-    AdHocEndpoint<Void>.get("/a", headers: ["X-A": "1"], policy: never, timeout: 5),
+    AdHocEndpoint<Int>.get("/a", headers: ["X-A": "1", "X-B": nil], policy: never, timeout: 5, as: Int.self),
+    AdHocEndpoint<Void>.get("/a", headers: ofApp, policy: never, timeout: 5),
     AdHocEndpoint<Int>.get("/a", query: .items([]), headers: ["X-A": "1"], policy: never, timeout: 5, as: Int.self),
     AdHocEndpoint<Void>.get("/a", query: .items([]), headers: ["X-A": "1"], policy: never, timeout: 5),
     AdHocEndpoint<HTTPURLResponse>.head("/a", headers: ["X-A": "1"], policy: never, timeout: 5),
@@ -43,6 +45,7 @@ extension AdHocEndpointTests {
       let request = try endpoint.request
       #expect(request.timeoutInterval == 5, "\(endpoint)")
       #expect(request.value(forHTTPHeaderField: "X-A") == "1", "\(endpoint)")
+      #expect(endpoint.headers == Self.ofApp, "\(endpoint)")
       #expect(endpoint.policy.maxRetries == 0, "\(endpoint)")
     }
     for endpoint in Self.callsWithAKey { #expect(try endpoint.request.idempotencyKey == Self.key, "\(endpoint)") }

@@ -90,6 +90,22 @@ nonisolated public indirect enum NetworkError: Swift.Error, Sendable {
     return thrown as? URLError ?? (thrown as? Self)?.urlError ?? cause?.urlError
   }
 
+  /// The error that this one wraps: of URLSession, of parsing, of a middleware or of a transfer. Nil if it has none, such
+  /// as for a status code.
+  public var underlying: (any Swift.Error)? {
+    if case .undecodable(let error, _, _) = self { return error }
+    return urlError ?? thrown ?? cause?.underlying
+  }
+
+  /// How long the server asks to wait, counted from the response: `Retry-After`, or the reset of a rate limit that is
+  /// used up. Nil if it does not say.
+  public var retryAfter: Swift.Duration? { serverWait(now: Foundation.Date())?.wait }
+
+  /// The wait and the header field that asks for it.
+  func serverWait(now: Foundation.Date) -> (wait: Swift.Duration, field: String)? {
+    response.flatMap { $0.statusCode >= 400 ? NetworkRetryAfter.wait(asked: $0, now: now) : nil }
+  }
+
   /// Whether the call was canceled, by the caller or by the system. Do not show this as a failure.
   public var isCancellation: Bool {
     if case .cancelled = self { return true }
@@ -149,6 +165,14 @@ nonisolated extension NetworkError {
   /// that the rejection has no further consequences.
   var unmapped: Self {
     if case .middlewareError(let error, let cause) = self, !(error is NetworkError) { cause.unmapped } else { self }
+  }
+
+  /// The error with the URL of its request, if it has none: URLSession names none in a time-out on Linux.
+  func naming(_ url: URL?) -> Self {
+    guard case .urlError(let error) = self, error.failingURL == nil, let url else { return self }
+    var userInfo = error.userInfo
+    userInfo[NSURLErrorFailingURLErrorKey] = url
+    return .urlError(URLError(error.code, userInfo: userInfo))
   }
 
   /// All attempts, and why the call gave up.

@@ -17,6 +17,8 @@ nonisolated public struct NetworkResponse<Value: Sendable>: Sendable {
   public let response: HTTPURLResponse
   /// The status code.
   public var statusCode: Int { response.statusCode }
+  /// The URL that responded, after redirects.
+  public var url: URL? { response.url }
   /// The header fields: `response.headers["X-Total"]`. On Linux, a field that is sent several times is one, joined by
   /// “, ”.
   public var headers: NetworkHeaders { NetworkHeaders(response.allHeaderFields) }

@@ -167,7 +167,7 @@ nonisolated final class RetryLoop: @unchecked Sendable {
   private func stepAfterAttempt(_ outcome: NetworkOutcome) -> Step {
     switch outcome.result(isHead: request.networkMethod == "HEAD", allowEmptyData: plan.allowEmptyData) {
     case .success(let response): .end(succeed(response, outcome))
-    case .failure(let error): stepAfterFailure(error, outcome)
+    case .failure(let error): stepAfterFailure(error.naming(request.url), outcome)
     }
   }
 

@@ -84,7 +84,7 @@ nonisolated extension RetryRule {
   ) -> RetryDecision {
     let ownDelay = delay(retry: state.retries, after: error, random: random)
     var delay = ownDelay
-    let server = error.response.flatMap { $0.statusCode >= 400 ? NetworkRetryAfter.wait(asked: $0, now: now) : nil }
+    let server = error.serverWait(now: now)
     // `Retry-After: 0` asks for no wait, so the backoff alone applies.
     if let asked = server?.wait, asked > .zero {
       if isTooLong(asked, state) { return .stop(.retryAfterTooLong(asked)) }
