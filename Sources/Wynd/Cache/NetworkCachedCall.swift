@@ -167,3 +167,9 @@ nonisolated final class NetworkCachedCall: Sendable {
     return Foundation.Date(timeIntervalSinceNow: -attempt.duration.secondsAsDouble)
   }
 }
+
+nonisolated extension NetworkError {
+  /// Whether the server, or the one that renews a credential, cannot be reached or is failing: a retry may help. A stored
+  /// response is served then, whatever its age.
+  fileprivate var isOutage: Bool { inner?.isOutage ?? shouldRetry }
+}

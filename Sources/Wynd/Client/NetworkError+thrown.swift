@@ -19,11 +19,6 @@ nonisolated extension NetworkError {
     }
   }
 
-  /// Whether the server, or the one that renews a credential, cannot be reached or is failing.
-  var isOutage: Bool { inner?.isOutage ?? shouldRetry }
-}
-
-nonisolated extension NetworkError {
   /// The response with a status of 400 and up that the request failed with, unwrapped. It never belongs to another
   /// request, such as the renewal of a credential.
   var errorResponse: HTTPURLResponse? {

@@ -2,7 +2,7 @@
   import Foundation
 #endif
 
-/// The progress of a call.
+/// The progress of a call. A cancellation is not here: it ends the attempt (NetworkAttemptCompletion) or the wait.
 nonisolated struct RetryCallState: Sendable {
   /// When the call started, on its clock.
   var callStart = Swift.Duration.zero

@@ -46,7 +46,8 @@ nonisolated final class RetryLoop: @unchecked Sendable {
 
   // MARK: - The two forms of a call
 
-  /// For an async caller. Canceling its task ends the call.
+  /// For an async caller. Canceling its task ends the call. It runs on a thread of Swift's tasks, unless the app builds
+  /// these files so that async functions stay on their caller's actor.
   func run() async -> CallResult {
     let result = await runSteps(from: stepBeforeAttempt())
     await waitForEvents()

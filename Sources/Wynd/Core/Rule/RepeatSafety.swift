@@ -73,8 +73,8 @@ nonisolated extension RepeatSafety {
   }
 }
 
-/// What has become of a request that failed, from the session, which sees what was sent, to the rule
-/// (``RepeatSafety``).
+/// What has become of a request that failed, from the session, which sees what was sent (`NetworkOutcome.note`), or from
+/// the error (`NetworkErrorMeaning`), to the rule (``RepeatSafety``).
 nonisolated enum NetworkDelivery: Sendable {
   /// No server received it.
   case notSent
