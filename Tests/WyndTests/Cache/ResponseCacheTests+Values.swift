@@ -124,6 +124,21 @@ extension ResponseCacheTests {
     #expect(cached.script.requests.count == 1)
   }
 
+  /// An endpoint that must not load gets what is stored, and no request is sent.
+  @Test func valuesOfAnEndpointThatMustNotLoadAreTheStoredOne() async throws {
+    struct Stored: Endpoint {
+      typealias Response = String
+      var host: String { "a.example" }
+      var path: String { "/" }
+      func prepare(request: inout URLRequest) { request.cachePolicy = .returnCacheDataDontLoad }
+    }
+    let cached = CachedClient([.ok("one", headers: Self.tagged), .ok("two", headers: Self.tagged)])
+    _ = try await cached.get()
+    var got: [String] = []
+    for try await value in cached.client.values(of: Stored()) { got.append("\(value.value) \(value.source)") }
+    #expect(got == ["one cache"] && cached.script.requests.count == 1)
+  }
+
   @Test func valuesThrowAfterTheStoredValueWhenTheServerIsUnreachable() async throws {
     let cached = CachedClient([.ok("old", headers: Self.tagged), .dropped], stale: true)
     _ = try await cached.get()

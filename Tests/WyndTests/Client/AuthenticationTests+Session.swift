@@ -141,6 +141,29 @@ extension AuthenticationTests {
     #expect(renewals.value == 2 && Self.tokens(script).last == "Bearer new2")
   }
 
+  /// A renewal gave a credential that had expired already, as if the clock were ahead. That ends with the next one.
+  @Test func expiryCountsAgainAfterARenewalThatGaveAValidCredential() async throws {
+    struct Token: NetworkCredential {
+      let token: String
+      let isExpired: Box<Bool>
+      var headers: [String: String] { ["Authorization": token] }
+      var expiresAt: Date? { isExpired.value == true ? .distantPast : .distantFuture }
+    }
+    let (renewals, second) = (Counter(), Box(false))
+    let script = NetworkScript([.status(401), .status(401), .ok("x")])
+    let old = Token(token: "old", isExpired: Box(true))
+    let authentication = Authentication(for: try #require(Self.origin), old) { _, _ in
+      let number = renewals.add()
+      return Token(token: "new\(number)", isExpired: number == 2 ? second : Box(number == 1))
+    }
+    let client = Self.client(script, authentication)
+    await #expect(throws: NetworkError.self) { try await Self.get(client) }
+    _ = try await Self.get(client)
+    second.value = true
+    _ = try await Self.get(client)
+    #expect(Self.tokens(script) == ["new1", "new1", "new2", "new3"])
+  }
+
   @Test func doesNotRenewACredentialBeforeItExpires() async throws {
     let script = Self.script("old")
     let authentication = Authentication(

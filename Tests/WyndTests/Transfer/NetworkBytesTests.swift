@@ -171,6 +171,28 @@ import Testing
     #expect(size == 80_000_000)
   }
 
+  /// What small chunks take beside their bytes no longer counts when they have been read.
+  @Test func readerThatKeepsUpWithSmallChunksHasRoomForALargeOne() async throws {
+    let started = NetworkLock<NetworkBytes?>(nil)
+    let head = try HTTPURLResponse.made(200, url: Self.url)
+    let hasRead = Gate()
+    _ = await NetworkByteStream.attempt(NetworkOutgoing(request: URLRequest(url: Self.url)), started) { outgoing in
+      do {
+        try outgoing.bodies?.onHead(head)
+        for _ in 0..<1_000 { try outgoing.bodies?.onData(Data([1])) }
+        await hasRead.wait()
+        try outgoing.bodies?.onData(Data(count: NetworkByteStream.maxUnread - 1_000))
+        return NetworkOutcome(response: head)
+      } catch { return NetworkOutcome(error: error) }
+    }
+    var size = 0
+    for try await chunk in try #require(started.withLock { $0.take() }) {
+      size += chunk.count
+      if size == 1_000 { hasRead.open() }
+    }
+    #expect(size == NetworkByteStream.maxUnread)
+  }
+
   /// When the connection is lost, more has been received than the reader has read.
   @Test func deliversUnreadDataBeforeTheError() async throws {
     let chunks = (0..<1_000).map { Data(repeating: UInt8($0 % 251), count: 2_000) }

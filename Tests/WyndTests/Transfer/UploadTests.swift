@@ -40,6 +40,20 @@ import WyndLoopbackServer
     )
   }
 
+  /// A slow progress closure has returned when the call ends, and is not called again.
+  @Test func callEndsAfterItsLastReport() async throws {
+    let server = try LoopbackServer(script: .ok("x"))
+    let (started, ended) = (Counter(), Counter())
+    for round in 1...5 {
+      _ = await upload(server.url(), from: .data(Data(Self.bytes))) { _ in
+        started.add()
+        Thread.sleep(forTimeInterval: 0.05)
+        ended.add()
+      }
+      #expect(ended.value >= round && started.value == ended.value)
+    }
+  }
+
   /// What the app has in its hand, with each form.
   @Test func takesAFileAndBytesAsTheyAre() async throws {
     let folder = try Folder()
