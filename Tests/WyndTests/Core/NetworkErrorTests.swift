@@ -68,7 +68,11 @@ import WyndLoopbackServer
   }
 
   /// The rows of the waits themselves are in the tests of the header fields.
-  @Test(arguments: [(503, "90", 90.0), (429, "0.5", 0.5), (503, "soon", nil), (200, "90", nil)] as [(Int, String, Double?)])
+  static let waits: [(Int, String, Double?)] = [
+    (503, "90", 90), (429, "0.5", 0.5), (503, "soon", nil), (200, "90", nil),
+  ]
+
+  @Test(arguments: waits)
   func saysHowLongTheServerAsksToWait(_ status: Int, _ field: String, _ seconds: Double?) throws {
     let response = try HTTPURLResponse.made(status, ["Retry-After": field])
     let error: NetworkError = status == 200 ? .noResponseData(response) : .endpointError(response, nil)
