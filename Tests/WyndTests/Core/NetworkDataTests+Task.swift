@@ -93,11 +93,15 @@ extension NetworkDataTests {
       #expect(current === queue)
     }
     let client = NetworkClient(on: session)
-    let (current, outcome) = await handlerValue { end in
-      client.networkDataTask(with: .get("//", as: Data.self)) { end((OperationQueue.current, Outcome($0, $1, $2))) }
-        .resume()
+    for isCanceled in [false, true] {
+      let (current, outcome) = await handlerValue { end in
+        let task = client.networkDataTask(with: .get("//", as: Data.self)) {
+          end((OperationQueue.current, Outcome($0, $1, $2)))
+        }
+        if isCanceled { task.cancel() } else { task.resume() }
+      }
+      #expect(current === queue && outcome == (isCanceled ? .urlError(.cancelled) : .invalidRequest))
     }
-    #expect(current === queue && outcome == .invalidRequest)
   }
 
   /// A suspended task of URLSession survives that, too.

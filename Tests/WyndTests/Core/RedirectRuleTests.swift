@@ -27,9 +27,12 @@ import Testing
     proposed.url = URL(string: to)
     proposed.setValue(nil, forHTTPHeaderField: "Authorization")
     let next = NetworkRedirect.request(
-      proposed, after: previous, additional: NetworkHeaders(["authorization": "Bearer S", "Accept": "a"]))
+      proposed, after: previous,
+      additional: NetworkHeaders(["authorization": "Bearer S", "X-Member": "Bearer S", "Accept": "a"]))
     #expect(next.value(forHTTPHeaderField: "Authorization") == (same ? "Bearer T" : " "))
     #expect(next.value(forHTTPHeaderField: "X-Api-Key") == (same ? "K" : nil))
+    // A value says that it is secret, too.
+    #expect(next.value(forHTTPHeaderField: "X-Member") == (same ? nil : " "))
     #expect(next.value(forHTTPHeaderField: "Accept") == nil)
   }
 
