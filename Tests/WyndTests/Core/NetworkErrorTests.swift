@@ -63,6 +63,8 @@ import WyndLoopbackServer
     #expect((NetworkError.inaccessible(last).underlying as? URLError)?.code == .networkConnectionLost)
     #expect(NetworkError.generalError(Chatty()).underlying is Chatty)
     #expect(NetworkError.middlewareError(Chatty(), refused).underlying is Chatty)
+    // That in place of which it was thrown is not it.
+    #expect(NetworkError.middlewareError(Chatty(), lost).underlying is Chatty)
     #expect(NetworkError.undecodable(Chatty(), response, Data()).underlying is Chatty)
     #expect(refused.underlying == nil && NetworkError.cancelled.underlying == nil)
   }

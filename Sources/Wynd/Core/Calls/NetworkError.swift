@@ -93,12 +93,16 @@ nonisolated public indirect enum NetworkError: Swift.Error, Sendable {
   /// The error that this one wraps: of URLSession, of parsing, of a middleware or of a transfer. Nil if it has none, such
   /// as for a status code.
   public var underlying: (any Swift.Error)? {
-    if case .undecodable(let error, _, _) = self { return error }
-    return urlError ?? thrown ?? cause?.underlying
+    switch self {
+    case .urlError(let error): error
+    case .generalError(let error), .middlewareError(let error, _), .undecodable(let error, _, _): error
+    case .inaccessible(let failure): failure.lastError.underlying
+    default: nil
+    }
   }
 
   /// How long the server asks to wait, counted from the response: `Retry-After`, or the reset of a rate limit that is
-  /// used up. Nil if it does not say.
+  /// used up. Nil if it does not say. A date counts from now if the response has no `Date`.
   public var retryAfter: Swift.Duration? { serverWait(now: Foundation.Date())?.wait }
 
   /// The wait and the header field that asks for it.
