@@ -1,5 +1,4 @@
-/// A handle to a call with a completion handler. Releasing it does not end the call, which the task of the session holds
-/// during an attempt, and a task of Swift during a wait.
+/// A handle to a call with a completion handler. Releasing it does not end the call.
 ///
 /// A protocol of your own for tasks, with `resume()` and `cancel()`, is satisfied by
 /// `extension NetworkTask: YourTask {}`.

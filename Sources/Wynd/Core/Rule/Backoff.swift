@@ -16,7 +16,8 @@ nonisolated public enum Backoff: Sendable, Equatable {
 
   /// The wait before retry number `retry`, counted from 0. Never negative, never above the cap.
   ///
-  /// `RetryRule.wait` adds it to what the server asks for. `random` is uniform in 0 ..< 1. The loop takes it from its clock (`RetryLoop.decide`).
+  /// `RetryRule.wait` adds it to what the server asks for. `random` is uniform in 0 ..< 1. The loop takes it from its
+  /// clock (`RetryLoop.decide`).
   func delay(retry: Int, random: Double) -> Swift.Duration {
     switch self {
     case .constant(let wait): return min(max(.zero, wait), .noLimit)
