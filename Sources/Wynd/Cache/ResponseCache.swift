@@ -58,10 +58,10 @@ nonisolated public struct ResponseCache: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The size of all stored responses, in bytes. The least recently used one is evicted first.
-  ///   - servesStaleIfError: Whether to serve a stored response if the server cannot be reached or is failing. If a
-  ///     response is stored, only one attempt is made, also of a renewal of the credential, and its error is in
-  ///     ``NetworkResponse/revalidationError``. A response with `must-revalidate` or `no-cache` is never served in
-  ///     place of an error.
+  ///   - servesStaleIfError: Whether to serve a stored response, whatever its age, if the server cannot be reached or is
+  ///     failing, or after another error that would be retried. If a response is stored, only one attempt is made, also
+  ///     of a renewal of the credential, and its error is in ``NetworkResponse/revalidationError``. A response with
+  ///     `must-revalidate` or `no-cache` is never served in place of an error.
   ///   - performer: Sends the requests: a session, or in a test a ``NetworkScript``. A client or another performer
   ///     cannot be below a cache, because a credential that it adds would be unknown to the cache.
   public init(
@@ -128,14 +128,16 @@ nonisolated extension ResponseCache: NetworkPerformer {
 
   /// The error statuses that say that the resource is not what is stored. After a lost connection, they are often the
   /// response to the repetition of a request that was carried out.
-  private static let statusesOfChangedResource: Set = [404, 409, 410, 412]
+  private static let statusesOfChangedResource = [404, 409, 410, 412]
 
-  /// Whether an unsafe request may have changed its resource: not if its response is another error status (RFC 9111
-  /// §4.4), or it was not sent.
+  /// Whether an unsafe request may have changed its resource: not if each attempt had another error status as its
+  /// response (RFC 9111 §4.4), or was not sent.
   private static func mayHaveChanged(after result: Swift.Result<NetworkResponse<Data>, NetworkError>) -> Bool {
     guard case .failure(let error) = result else { return true }
-    let lastError = error.failure?.lastError ?? error
-    if let response = lastError.errorResponse { return statusesOfChangedResource.contains(response.statusCode) }
-    return lastError.delivery != .notSent
+    let errors = error.failure?.attempts.compactMap(\.error) ?? [error]
+    return errors.contains { error in
+      if let response = error.errorResponse { return statusesOfChangedResource.contains(response.statusCode) }
+      return error.delivery != .notSent
+    }
   }
 }

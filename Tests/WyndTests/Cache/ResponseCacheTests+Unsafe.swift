@@ -79,6 +79,16 @@ extension ResponseCacheTests {
     }
   }
 
+  /// The first attempt may have been carried out, whatever the last one failed with.
+  @Test(arguments: [Step.failure(.cannotConnectToHost), .status(503)])
+  func anUnsafeRequestWhoseResponseWasLostRemovesTheStoredResponse(_ last: Step) async throws {
+    let policy = RetryPolicy(maxRetries: 1, backoff: .immediate)
+    let cached = CachedClient([.ok("old", headers: Self.fresh), .dropped, last, .ok("new")], policy: policy)
+    _ = try await cached.get()
+    await #expect(throws: NetworkError.self) { try await cached.get(method: "PUT") }
+    #expect(try await cached.get() == ("new", .network))
+  }
+
   /// A search with POST changes nothing, even if it fails.
   @Test(arguments: [Step.ok("found"), .dropped]) func aReadOnlyPOSTKeepsTheStoredResponse(_ outcome: Step) async throws
   {
