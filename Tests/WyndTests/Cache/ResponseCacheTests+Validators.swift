@@ -39,6 +39,7 @@ extension ResponseCacheTests {
     (["ETag": "\"1\""], ["ETag": "W/\"2\""]),
     (["ETag": "W/\"1\""], ["ETag": "\"2\""]),
     (["ETag": "\"1\"", "Last-Modified": first], ["ETag": "\"2\"", "Last-Modified": first]),
+    (["Last-Modified": "\u{212B}"], ["Last-Modified": "\u{C5}"]),
     (["Last-Modified": first], ["Last-Modified": second]), (["Last-Modified": first], ["ETag": "\"1\""]),
     // The date of the stored response is not strong.
     (["Last-Modified": first], ["Last-Modified": first, "ETag": "\"1\""]),

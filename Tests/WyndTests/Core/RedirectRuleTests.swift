@@ -14,6 +14,8 @@ import Testing
     ("https://h/a", "http://h/b", false), ("http://h/a", "https://h/b", false), ("http://h/a", "http://h:81/b", false),
     ("http://h/a", "http://i/b", false), ("http://h/a", "http://sub.h/b", false),
     ("https://h/", "http://h:443/", false), ("https://bücher.example/", "https://xn--bcher-kva.example/", true),
+    // Two normal forms of one name, and a name that ends with the other.
+    ("http://%C3%A9.example/", "http://e%CC%81.example/", false), ("http://h/", "http://evil.example.h/", false),
   ]
 
   @Test(arguments: origins) func keepsCredentialsOnlyWithinSchemeHostAndPort(_ from: String, _ to: String, _ same: Bool)
@@ -83,6 +85,25 @@ import Testing
       #expect(request.following(response, in: configuration)?.url?.absoluteString == "http://other.example/b")
     }
   #endif
+
+  /// The words that Security.md lists: whole words, and those that may also end one.
+  @Test func recognizesEachWordOfASecretName() {
+    let whole = [
+      "authorization", "authentication", "authenticate", "key", "sig", "sid", "pin", "pwd", "otp", "assertion",
+    ]
+    let endings = [
+      "auth", "cookie", "token", "secret", "password", "passwd", "passphrase", "passcode", "credential", "session",
+      "sessionid", "sessid", "signature", "jwt", "apikey", "accesskey", "authkey", "secretkey", "privatekey",
+    ]
+    for word in whole + endings {
+      let isEnding = endings.contains(word)
+      for name in ["X-\(word)", "x_\(word)s", "my\(word.capitalized)", "\(word)-1"] {
+        #expect(NetworkSensitiveHeader.matches(name), "\(name)")
+      }
+      #expect(NetworkSensitiveHeader.matches("my\(word)") == isEnding, "\(word)")
+      #expect(!NetworkSensitiveHeader.matches("\(word)ful"), "\(word)")
+    }
+  }
 
   @Test func recognizesSecretNamesInCamelCase() {
     for name in ["userKey", "requestSig", "XSRFKey"] { #expect(NetworkSensitiveHeader.matches(name), "\(name)") }

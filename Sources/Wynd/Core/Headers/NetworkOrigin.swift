@@ -1,52 +1,16 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// Scheme, host and port (RFC 9110 §4.3.1), with the scheme's own port where the URL has none. Of no URL, it is empty,
 /// and differs from that of each URL with a host.
 nonisolated struct NetworkOrigin: Hashable, Sendable {
-  let scheme, host: String
+  let scheme: String
+  /// In bytes, because to `==` two normal forms of a name are equal.
+  let host: [UInt8]
   let port: Int
 
   init(_ url: URL?) {
     scheme = url?.scheme?.lowercased() ?? ""
-    host = url?.host?.lowercased() ?? ""
+    host = Array((url?.host?.lowercased() ?? "").utf8)
     port = url?.port ?? (scheme == "https" ? 443 : 80)
-  }
-}
-
-/// Decides which header fields the request after a redirect has, on both platforms. URLSession decides its method and
-/// body on Apple's, LinuxRedirect.swift on Linux.
-///
-/// A retry starts from the request of the call again, and follows its redirects anew.
-///
-/// URLSession sends custom header fields (X-Api-Key) to any host that a redirect names. On Apple's platforms it drops
-/// `Authorization` even if the host stays the same.
-nonisolated enum NetworkRedirect {
-  /// `next` with the credentials of `previous` if both have the same origin, otherwise without any (RFC 9110 §15.4).
-  /// http and https are different origins. `additional` are the fields that the session adds to every request, and
-  /// `secretFields` the names of the fields that a client knows to be secret.
-  static func request(
-    _ next: URLRequest, after previous: URLRequest, additional: NetworkHeaders, secretFields: Set<String> = []
-  ) -> URLRequest {
-    var next = next
-    if NetworkOrigin(next.url) == NetworkOrigin(previous.url) {
-      for name in ["Authorization", "Proxy-Authorization"] where next.value(forHTTPHeaderField: name) == nil {
-        next.setValue(previous.value(forHTTPHeaderField: name) ?? additional[name], forHTTPHeaderField: name)
-      }
-      return next
-    }
-    for (name, value) in next.allHTTPHeaderFields ?? [:]
-    where NetworkSensitiveHeader.matches(name, value, known: secretFields) || name.lowercased() == "host" {
-      next.setValue(nil, forHTTPHeaderField: name)
-    }
-    // The session would add a removed field again. A blank value is not sent.
-    for field in additional
-    where NetworkSensitiveHeader.matches(field.name, field.value, known: secretFields) {
-      next.setValue(" ", forHTTPHeaderField: field.name)
-    }
-    return next
   }
 }
