@@ -13,7 +13,7 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   guard let kind = bytes.first else { return 0 }
   let rest = Array(bytes.dropFirst())
   let text = String(decoding: rest, as: UTF8.self)
-  switch kind % 14 {
+  switch kind % 16 {
   case 0: retryAfter(text)
   case 1: rateLimit(text)
   case 2: location(text)
@@ -27,6 +27,8 @@ public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   case 11: contentRange(text)
   case 12: events(rest)
   case 13: lines(rest)
+  case 14: link(text)
+  case 15: isoDate(text)
   default: curl(text)
   }
   return 0

@@ -193,3 +193,26 @@ func query(_ text: String) {
   require(items.map { $0.value ?? "" } == field && items.allSatisfy { $0.name == field[0] }, text)
   check(items)
 }
+
+/// For any Link, a link has no password of the URL of the response.
+func link(_ text: String) {
+  guard let url = URL(string: "http://u:s3cr3t@127.0.0.1/a/b?c=d"), !text.contains("s3cr3t"),
+    let head = HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["Link": text])
+  else { return }
+  let response = NetworkResponse(data: Data(), response: head)
+  for relation in ["next", "last", text] {
+    guard let link = response.link(relation) else { continue }
+    require(!link.absoluteString.contains("s3cr3t"), "\(link)")
+    _ = link.redactedForLog
+  }
+}
+
+/// For any text, a date is finite.
+func isoDate(_ text: String) {
+  guard let json = try? JSONEncoder().encode([text]) else { return }
+  let date = try? JSONDecoder.networkDefault.decode([Date].self, from: json).first
+  require(date?.timeIntervalSince1970.isFinite ?? true, text)
+  guard let date else { return }
+  struct Query: Encodable, Sendable { let at: Date }
+  require((try? URLQueryItem.networkItems(of: Query(at: date)))?.count == 1, text)
+}
