@@ -22,9 +22,10 @@ nonisolated enum NetworkListField {
       let before = Substring(bytes[..<(equals ?? bytes.endIndex)])
       name = before.trimmingCharacters(in: NetworkDigits.whiteSpace).lowercased()
       let written = equals.map { Substring(bytes[$0...].dropFirst()).trimmingCharacters(in: NetworkDigits.whiteSpace) }
-      let unquoted = written.map { Self.unquoted($0) ?? $0 }
-      value = unquoted
-      isMalformed = [name, written ?? ""].contains { text in
+      let unquoted = written.flatMap(Self.unquoted)
+      value = unquoted ?? written
+      let notUnquoted = unquoted == nil ? [name, written ?? ""] : [name]
+      isMalformed = notUnquoted.contains { text in
         Self.unquoted(text) == nil && text.utf8.contains { "\"<; \t".utf8.contains($0) || $0 > 126 }
       }
     }

@@ -31,14 +31,15 @@ nonisolated struct NetworkLeastRecentlyUsed<Key: Hashable & Sendable, Value: Sen
 
   /// Inserts a value as the most recently used, or deletes it if it is larger than a quarter of the capacity.
   mutating func insert(_ value: Value, size: Int, for key: Key) {
-    remove(key)
     guard size <= capacity / 4 else {
+      remove(key)
       delete(value)
       return
     }
     lastUse += 1
-    entries[key] = Entry(value: value, size: size, use: lastUse)
-    self.size += size
+    let replaced = entries.updateValue(Entry(value: value, size: size, use: lastUse), forKey: key)
+    self.size += size - (replaced?.size ?? 0)
+    if let replaced { delete(replaced.value) }
     order.append((key: key, use: lastUse))
     if order.count > 2 * entries.count + 100 { order = order.filter(isCurrent)[...] }
     while self.size > capacity, let oldest = order.popFirst() {

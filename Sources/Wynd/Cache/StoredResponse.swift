@@ -30,7 +30,7 @@ nonisolated struct StoredResponse: Sendable, Codable {
   }
 
   /// The status codes that are cacheable by default (RFC 9110 §15.1), without 206.
-  private static let storableStatuses: Set = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
+  private static let storableStatuses = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501]
 
   /// Makes a stored response from a response of the server. Returns nil for a status that is not cacheable by default,
   /// and for a response from another URL after a redirect.
@@ -69,7 +69,7 @@ nonisolated struct StoredResponse: Sendable, Codable {
     let control = NetworkCacheControl(headers["cache-control"])
     let vary = NetworkListField.elements(of: headers["vary"])
     freshness = ResponseFreshness(control, headers, requestedAt: requestedAt)
-    varyingFields = Set(vary.map(\.name)).networkSorted
+    varyingFields = Array(Set(vary.map(\.name))).networkSorted
     // What is not a field name could mean any field. The session adds cookies after the cache has read the request, so a
     // response that depends on them could belong to another user.
     let isSelectable = vary.allSatisfy { $0.isToken && $0.name != "*" && $0.name != "cookie" }

@@ -32,11 +32,12 @@ public import Foundation
 /// - If the credential is rejected, the request is sent once more with a renewed one, which does not count as a retry.
 ///   A second rejection is final. A credential that was renewed in the meantime is not renewed again.
 /// - A call that starts while a renewal is running waits for it, and is sent with the new credential only.
-/// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/generalError(_:)``.
-///   The next call renews again, unless the renewal was refused: the response had status 400, 401 or 403, or the
-///   closure threw `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and
-///   ``credential`` becomes nil. A call that was rejected then fails with its own response, in
-///   ``NetworkError/middlewareError(_:_:)`` with the error of the renewal.
+/// - If the renewal fails, every call that waits for it fails with that error in ``NetworkError/generalError(_:)``, or
+///   renews once more, if it has more retries than the call that renewed. The next call renews again, unless the
+///   renewal was refused: the response had status 400, 401 or 403, or the closure threw
+///   `URLError(.userAuthenticationRequired)`. A refused renewal ends the user's session, and ``credential`` becomes nil.
+///   A call that was rejected then fails with its own response, in ``NetworkError/middlewareError(_:_:)`` with the error
+///   of the renewal.
 /// - A call waits for a renewal until its deadline, and without one, which is the default, until the renewal ends. So
 ///   the closure may show a page for signing in. It has to end when the user closes that page.
 /// - Canceling a call does not cancel the renewal, because other calls may wait for it.
@@ -181,7 +182,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
       // renewal either.
       client.policy.maxRetries = call.plan.policy.maxRetries
       let renewed = try await renewed(known, client, rejection)
-      return try await next(signed(request, renewed))
+      return try await next(request.addingHeaders(renewed.headers))
     }
     let mustBeRenewed = renew != nil && credential.hasExpired && !known.ignoresExpiry
     // A credential that is being renewed has been rejected, or has expired. The request of another credential's renewal
@@ -189,7 +190,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     let isBeingRenewed = known.renewal != nil && NetworkMiddlewareCall.renewals.get().isEmpty
     if mustBeRenewed || isBeingRenewed { return try await sendRenewed(nil) }
     do {
-      return try await next(signed(request, credential))
+      return try await next(request.addingHeaders(credential.headers))
     } catch let error as NetworkError {
       // Even if a middleware threw another error in place of the response.
       guard let response = error.errorResponse, isRejected(credential, by: response) else { throw error }
@@ -216,10 +217,6 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     if RepeatSafety(of: request, isReadOnly: call.plan.isReadOnly).isSafe { return true }
     // A server before a redirect may have applied the request.
     return call.requests?.hasFollowedRedirect == false
-  }
-
-  private func signed(_ request: URLRequest, _ credential: Credential) throws(NetworkError) -> URLRequest {
-    try request.addingHeaders(credential.headers)
   }
 
   /// Whether the request goes to the service. One of a renewal is sent without the credential, because it must not wait
@@ -289,7 +286,7 @@ nonisolated public final class Authentication<Credential: NetworkCredential>: Ne
     var client = client
     client.middleware.removeAll { $0 as? Authentication === self }
     client.policy.budget = .unlimited
-    let running = NetworkMiddlewareCall.renewals.get().union([ObjectIdentifier(self)])
+    let running = NetworkMiddlewareCall.renewals.get() + [ObjectIdentifier(self)]
     return _Concurrency.Task { [client] in
       do {
         let new = try await NetworkMiddlewareCall.renewals.withValue(running) { try await renew(old, client) }

@@ -118,7 +118,7 @@ nonisolated public struct NetworkMiddlewareCall: Sendable {
 
   /// The `Authentication` objects whose credential the current task renews. Its requests must not wait for these
   /// renewals.
-  static let renewals = TaskLocal<Set<ObjectIdentifier>>(wrappedValue: [])
+  static let renewals = TaskLocal<[ObjectIdentifier]>(wrappedValue: [])
 }
 
 nonisolated extension NetworkMiddlewareCall: CustomStringConvertible {

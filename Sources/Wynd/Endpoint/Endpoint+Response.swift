@@ -58,7 +58,8 @@ nonisolated extension Endpoint {
   func parsed(
     _ result: RetryLoop.CallResult, _ defaults: NetworkDefaults
   ) -> Swift.Result<NetworkResponse<Response>, NetworkError> {
-    let decoder = decoder(defaults)
+    let own = decoder
+    let decoder = own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
     return result.flatMap { network in
       Swift.Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
         .mapError {
@@ -67,11 +68,6 @@ nonisolated extension Endpoint {
           return error
         }
     }
-  }
-
-  private func decoder(_ defaults: NetworkDefaults) -> JSONDecoder {
-    let own = decoder
-    return own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
   }
 }
 

@@ -1,4 +1,6 @@
 // Endpoint: describes a request to a service, and parses its response. It needs Core and Body.
+// Endpoint+Request makes the request, NetworkEndpointURL its URL with the encoding of path and query, and
+// Endpoint+Response parses the response.
 
 public import Foundation
 
@@ -118,7 +120,9 @@ nonisolated extension Endpoint {
   /// nil, which means the default port of the scheme.
   public var port: Int? { nil }
   /// ``path``, percent-encoded.
-  public var percentEncodedPath: String { NetworkPercentEncoding.path(path) }
+  public var percentEncodedPath: String {
+    NetworkPercentEncoding.text(path, keeping: NetworkPercentEncoding.pathCharacters)
+  }
   /// Made of the scheme, the host, the port, the path and the query.
   public var url: URL { get throws { try NetworkEndpointURL.url(of: self) } }
   /// GET.

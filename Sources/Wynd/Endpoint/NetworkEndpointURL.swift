@@ -173,8 +173,6 @@ nonisolated enum NetworkPercentEncoding {
     if text.unicodeScalars.allSatisfy(kept.contains) { return text }
     return text.addingPercentEncoding(withAllowedCharacters: kept) ?? ""
   }
-  /// A `?` is kept, so that `NetworkEndpointURL` rejects it, and says how to pass a query.
-  static func path(_ path: String) -> String { text(path, keeping: pathCharacters) }
   static func query(_ items: [URLQueryItem]) -> String {
     items.map { text($0.name) + ($0.value.map { "=" + text($0) } ?? "") }.joined(separator: "&")
   }
@@ -182,6 +180,7 @@ nonisolated enum NetworkPercentEncoding {
   private static let unreserved = CharacterSet(
     charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
   /// “items:batchGet”, “Users(3)” and “@me” are not changed. `+` and `;` are encoded, because some servers interpret
-  /// them as a space and as the end of the segment.
-  private static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@?"))
+  /// them as a space and as the end of the segment. A `?` is kept, so that `NetworkEndpointURL` rejects it, and says how
+  /// to pass a query.
+  static let pathCharacters = unreserved.union(CharacterSet(charactersIn: "/!$&'()*,=:@?"))
 }

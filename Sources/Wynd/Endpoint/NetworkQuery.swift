@@ -16,7 +16,7 @@ nonisolated public struct NetworkQuery: Sendable {
 
   /// Names and values. Encoding them takes microseconds.
   static func values(_ values: NetworkValues) -> NetworkQuery {
-    values.isEmpty ? .items([]) : .encoding(NetworkObject(values))
+    values.isEmpty ? NetworkQuery { [] } : .encoding(NetworkObject(values))
   }
 
   /// Query items, as plain text.

@@ -10,7 +10,8 @@ nonisolated enum NetworkHTTPDate {
     // A date is ASCII. On Linux, DateFormatter traps if what it reads ends inside a character, such as a digit with an
     // accent. In other alphabets, `capitalized` could make ASCII letters.
     guard value.utf8.allSatisfy({ $0 < 128 }) else { return nil }
-    let text = usualCase(value).trimmingCharacters(in: NetworkDigits.whiteSpace)
+    let text = value.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
+      .trimmingCharacters(in: NetworkDigits.whiteSpace)
     guard let space = text.firstIndex(of: " ") else { return nil }
     guard let format = format(after: String(text[..<space])) else { return nil }
     let formatter = DateFormatter()
@@ -32,11 +33,6 @@ nonisolated enum NetworkHTTPDate {
     return Int64(seconds) + (isLeapSecond ? 1 : 0)
   }
   private static let years1900To9999 = -2_208_988_799..<253_402_300_800.0
-
-  /// Capitalizes the day and the month, and writes GMT in capital letters.
-  private static func usualCase(_ date: String) -> String {
-    date.capitalized.replacingOccurrences(of: "Gmt", with: "GMT")
-  }
 
   /// The format of what follows the day: "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT" or
   /// "Sun Nov  6 08:49:37 1994".
@@ -67,14 +63,14 @@ nonisolated enum NetworkDigits {
 
   /// The number; nil if the text is not a number, or the number is larger than 10¹⁵.
   static func number(_ text: some StringProtocol) -> Int64? {
-    guard isNumber(text), let number = Int64(text), number <= largest else { return nil }
+    guard isNumber(text), let number = Int64(String(text)), number <= largest else { return nil }
     return number
   }
 
   /// The number between optional white space. Larger numbers become 10¹⁵.
   static func clamped(_ value: some StringProtocol) -> Int64? {
     let text = value.trimmingCharacters(in: whiteSpace)
-    return isNumber(text) ? number(text) ?? largest : nil
+    return isNumber(text) ? min(Int64(text) ?? largest, largest) : nil
   }
 
   /// A number with or without decimals, between optional white space, in thousandths, which are rounded up. So a number

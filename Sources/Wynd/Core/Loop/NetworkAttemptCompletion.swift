@@ -12,13 +12,11 @@ nonisolated struct NetworkAttemptCompletion: Sendable {
 
   var hasEnded: Bool { state.withLock { $0.outcome != nil } }
 
-  /// May be called at any time, from any thread.
-  func end(_ outcome: NetworkOutcome) { finish(outcome, cancelsRequest: false) }
-
   /// Cancels the request, and ends without waiting for it.
-  func cancel(_ outcome: NetworkOutcome = .cancelled) { finish(outcome, cancelsRequest: true) }
+  func cancel(_ outcome: NetworkOutcome = .cancelled) { end(outcome, cancelsRequest: true) }
 
-  private func finish(_ outcome: NetworkOutcome, cancelsRequest: Bool) {
+  /// May be called at any time, from any thread.
+  func end(_ outcome: NetworkOutcome, cancelsRequest: Bool = false) {
     // The closures are released outside the lock: a deinit of what they captured may cancel another call.
     let ended = state.withLock { state -> State? in
       guard state.outcome == nil else { return nil }
