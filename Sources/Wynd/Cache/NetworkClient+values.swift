@@ -28,7 +28,7 @@ nonisolated extension NetworkClient {
   /// The server's response, or the stored one if it is fresh. A stale one is not served again, because it has been
   /// returned already.
   private func currentResponse<E: Endpoint>(
-    _ endpoint: E, _ policy: RetryPolicy, after stored: NetworkResponse<E.Response>?
+    _ endpoint: E, _ policy: RetryPolicy, after stored: NetworkResponse<Data>?
   ) async throws(NetworkError) -> NetworkResponse<E.Response> {
     let defaults = defaults
     var plan = try endpoint.plan(policy, nil, defaults)
@@ -59,17 +59,12 @@ nonisolated public struct NetworkResponses<Value: Sendable>: AsyncSequence, Send
   public typealias Element = NetworkResponse<Value>
   let stored: @Sendable () async -> Element?
   /// The server's response, or the stored one if it is fresh.
-  let current: @Sendable (_ stored: Element?) async throws(NetworkError) -> Element
+  let current: @Sendable (_ stored: NetworkResponse<Data>?) async throws(NetworkError) -> Element
 
   /// Iterates over the responses.
   nonisolated public struct AsyncIterator: AsyncIteratorProtocol, Sendable {
-    private enum Step: Sendable {
-      case stored
-      case current(after: Element?)
-      case end(NetworkError?)
-    }
     private let responses: NetworkResponses
-    private var step = Step.stored
+    private var step = NetworkResponsesStep.stored
 
     init(_ responses: NetworkResponses) { self.responses = responses }
 
@@ -81,7 +76,7 @@ nonisolated public struct NetworkResponses<Value: Sendable>: AsyncSequence, Send
       if _Concurrency.Task.isCancelled { throw NetworkError.cancelled }
       if case .stored = step {
         let stored = await responses.stored()
-        step = .current(after: stored)
+        step = .current(after: stored.map { $0.withValue($0.data) })
         if let stored { return stored }
       }
       if case .current(let stored) = step {
@@ -99,4 +94,11 @@ nonisolated public struct NetworkResponses<Value: Sendable>: AsyncSequence, Send
 
   /// Makes an iterator, with requests of its own.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}
+
+/// What an iteration of ``NetworkResponses`` does next. It is not generic, so that the compiler makes its code once.
+nonisolated private enum NetworkResponsesStep: Sendable {
+  case stored
+  case current(after: NetworkResponse<Data>?)
+  case end(NetworkError?)
 }

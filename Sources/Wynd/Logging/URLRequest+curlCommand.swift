@@ -120,8 +120,7 @@ nonisolated private struct NetworkCURLCommand {
 
   /// Whether a word of the text is the name of a secret.
   private func namesSecret(_ text: String) -> Bool {
-    let words = Set(text.split { !isOfWord($0) })
-    return words.contains { isSecret(String($0)) }
+    text.split { !isOfWord($0) }.contains { isSecret(String($0)) }
   }
 
   private func isOfWord(_ character: Character) -> Bool {
