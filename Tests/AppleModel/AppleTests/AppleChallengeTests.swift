@@ -59,6 +59,22 @@ import WyndLoopbackServer
     }
   }
 
+  /// The handshake began, and only the delegate ends it like a cancellation.
+  @Test(arguments: CallKind.allCases) func refusedCertificateIsNotACancellationIfNobodyIsAsked(_ kind: CallKind)
+    async throws
+  {
+    let url = try #require(URL(string: "https://127.0.0.1:9/"))
+    let delegate = RecordingDelegate(challenge: { _, _ in (.cancelAuthenticationChallenge, nil) })
+    let session = Self.session(delegate, [.remembersRefusedTrust])
+    for _ in 1...2 {
+      let error = await #expect(throws: NetworkError.self) {
+        try await kind.response(to: url, on: session, policy: .quick())
+      }
+      #expect(Self.isUntrusted(error), "\(String(describing: error))")
+    }
+    #expect(delegate.calls.value == ["challenge"])
+  }
+
   /// On any attempt, those on a private session among them.
   @Test func refusesACertificateAfterARetry() async throws {
     let secure = try LoopbackServer(script: .ok("the response"))

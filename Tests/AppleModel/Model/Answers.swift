@@ -21,6 +21,9 @@ public enum ModelAnswer: String, CaseIterable, Sendable {
   /// F4: the delegate of the task is asked about a server's certificate before that of the session, or after it ([doc]
   /// Handling an authentication challenge: the session's method, and the task's if the delegate lacks it).
   case asksTaskForTrustFirst
+  /// F4: after a certificate was refused, later tasks to the same server end with -999 and without a question ([seen]
+  /// TrustKit#39), or the delegate is asked again.
+  case remembersRefusedTrust
   /// F12: a request's time-out that is longer than the session's has no effect ([doc] nsmutableurlrequest/timeoutinterval:
   /// the policy of a request is respected “unless the session's policy is more restrictive”), or it has.
   case sessionTimeoutIsLimit

@@ -1,7 +1,6 @@
 import Foundation
 
-// Basic, and the certificate of a server. Left out: URLCredentialStorage, the user of a URL, and that a refused certificate
-// is remembered.
+// Basic, and the certificate of a server. Left out: URLCredentialStorage and the user of a URL.
 
 extension Loader {
   private typealias Answer = (URLSession.AuthChallengeDisposition, URLCredential?)
@@ -34,13 +33,16 @@ extension Loader {
   /// Otherwise no certificate is good.
   func askForTrust(_ host: String, _ port: Int) throws {
     secureConnection = (Date(), nil)
+    let (network, answers) = (session.network, session.values.answers)
+    let server = "\(host):\(port)"
+    if session.locked({ network.refusedServers.contains(server) }) { throw URLError(.cancelled) }
     let space = URLProtectionSpace(
       host: host, port: port, protocol: "https", realm: nil, authenticationMethod: NSURLAuthenticationMethodServerTrust)
     let challenge = URLAuthenticationChallenge(
       protectionSpace: space, proposedCredential: nil, previousFailureCount: 0, failureResponse: nil, error: nil,
       sender: ChallengeSender())
     let (disposition, _) = try ask(Self.none) { (reply: @escaping @Sendable (Answer) -> Void) in
-      let isFirst = self.session.values.answers.contains(.asksTaskForTrustFirst)
+      let isFirst = answers.contains(.asksTaskForTrustFirst)
       if isFirst, self.call(ofTask: challenge, reply) { return true }
       let isAsked = self.session.delegate.map { delegate in
         OptionalMethod.isImplemented(by: delegate) {
@@ -49,7 +51,10 @@ extension Loader {
       }
       return isAsked == true || !isFirst && self.call(ofTask: challenge, reply)
     }
-    if disposition == .cancelAuthenticationChallenge { throw URLError(.cancelled) }
+    if disposition == .cancelAuthenticationChallenge {
+      if answers.contains(.remembersRefusedTrust) { _ = session.locked { network.refusedServers.insert(server) } }
+      throw URLError(.cancelled)
+    }
     if disposition != .useCredential { throw URLError(.secureConnectionFailed) }
     secureConnection.end = Date()
   }

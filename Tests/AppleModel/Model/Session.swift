@@ -155,6 +155,7 @@ public final class NetworkConditions: @unchecked Sendable {
   var isOffline = false
   var reason: URLError.NetworkUnavailableReason?
   var isAppSuspended = false
+  var refusedServers: Set<String> = []
 }
 
 extension URLSession {
