@@ -80,6 +80,21 @@ import WyndLoopbackServer
     }
   }
 
+  /// A redirect is compared with the request that it answers, not with the first one.
+  @Test(arguments: [301, 302], answers)
+  func aGETAfterSeeOtherStaysAGET(_ status: Int, _ answers: Set<ModelAnswer>) async throws {
+    let server = try LoopbackServer { request in
+      switch request.target {
+      case "/": .redirect(303, to: "/a")
+      case "/a": .redirect(status, to: "/b")
+      default: .ok("the response")
+      }
+    }
+    let request = URLRequest(url: server.url(), method: "PUT", body: "body")
+    _ = try await Self.session(answers).performNetworkRequest(request)
+    #expect(server.requests.map(\.method) == ["PUT", "GET", "GET"])
+  }
+
   /// After a 303, a GET is what the server asks for.
   @Test func seeOtherIsAGET() async throws {
     let server = try Self.server(303)
