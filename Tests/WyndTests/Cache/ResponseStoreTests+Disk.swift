@@ -193,6 +193,18 @@ extension ResponseStoreTests {
     #expect(await other.response(for: "b") == nil)
   }
 
+  /// As without a free descriptor. The files of an earlier process are found with a later use.
+  @Test func listsAFolderThatCouldNotBeListed() async throws {
+    let folder = try Folder()
+    let (used, away) = (folder.file("used"), folder.file("away"))
+    try await ResponseStore(in: used, capacity: 1_000_000).store(try await Self.response(), for: "a")
+    let store = try ResponseStore(in: used, capacity: 1_000_000)
+    try FileManager.default.moveItem(at: used, to: away)
+    #expect(await store.response(for: "a") == nil)
+    try FileManager.default.moveItem(at: away, to: used)
+    #expect(await store.response(for: "a") != nil)
+  }
+
   /// The user or the system removes the caches of the app while it runs.
   @Test func storesAgainAfterTheFolderWasRemoved() async throws {
     let folder = try Folder()
