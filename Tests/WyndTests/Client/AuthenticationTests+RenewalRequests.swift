@@ -59,6 +59,27 @@ extension AuthenticationTests {
   }
 
   /// The credential that a renewal uses is renewed too, with a request to the service of the first one.
+  /// The refresh token is in the body, which a 307 takes along.
+  @Test(arguments: [307, 308]) func renewalOnASessionThatRefusesRedirectsKeepsItsBody(_ status: Int) async throws {
+    let other = try LoopbackServer(script: .ok("stolen"))
+    let server = try LoopbackServer { request in
+      request.target == "/token" ? .redirect(status, to: other.url().absoluteString) : .status(401)
+    }
+    let refusing = RecordingDelegate(redirect: { _, _, _ in nil })
+    for refuses in [true, false] {
+      let session = URLSession(
+        configuration: .ephemeral, delegate: refuses ? refusing : RecordingDelegate(), delegateQueue: nil)
+      let authentication = Authentication(for: server.url(), BearerToken("old")) { _, client in
+        var client = client
+        client.performer = session
+        return BearerToken(try await client.load(.post("/token", body: .text("refresh_token=R"), as: String.self)))
+      }
+      let client = NetworkClient(baseURL: server.url(), policy: .quick(), middleware: [authentication])
+      await #expect(throws: NetworkError.self) { try await Self.get(client) }
+      #expect(other.requests.map(\.text) == (refuses ? [] : ["refresh_token=R"]))
+    }
+  }
+
   @Test func renewalInsideARenewalSendsRequestsUnsigned() async throws {
     let script = NetworkScript { request, _ in
       let isRejected = request.url?.path == "/" && request.value(forHTTPHeaderField: "Authorization") == "Bearer old"

@@ -60,6 +60,26 @@ import Wynd
     #expect(script.values(of: "X-Transfer") == ["false", "false"])
   }
 
+  /// The check of the article about middleware: a type has no case, and may have parameters (RFC 9110 §8.3.1).
+  @Test(arguments: [
+    ("application/json", true), ("Application/JSON", true), ("APPLICATION/json; charset=UTF-8", true),
+    ("application/json-seq", false), ("application/jsonl", false),
+    ("application/problem+json", false), ("text/html; type=application/json", false),
+  ])
+  func comparesTheTypeOfAResponse(_ type: String, _ isJSON: Bool) async throws {
+    let script = NetworkScript([.ok("{}", headers: ["Content-Type": type])])
+    let client = NetworkClient(
+      on: script,
+      middleware: [
+        .around { request, next in
+          let response = try await next(request)
+          if response.response.mimeType == "application/json" { return response }
+          throw Rejected(shouldRetry: false)
+        }
+      ])
+    #expect((try? await client.performNetworkRequest(URL.example)) == (isJSON ? Data("{}".utf8) : nil))
+  }
+
   @Test func respondsWithoutSending() async throws {
     let url = URL.example
     let response = try await NetworkScript([.ok("made")]).networkResponse(for: url)

@@ -26,6 +26,13 @@ import Wynd
     #expect(server.openRequests == 0, "a request that nobody waits for is still under way")
   }
 
+  /// The server sends a byte now and then, so that no time-out ends the attempt.
+  @Test func deadlineEndsAResponseThatNeverEnds() async throws {
+    let server = try LoopbackServer(script: .drip(String(repeating: "x", count: 60_000), pieces: 60_000, every: 20))
+    let result = await session.result(of: server.url(), policy: RetryPolicy(deadline: .seconds(5)))
+    #expect(result.error?.stopReason == .deadline && server.requests.count == 1)
+  }
+
   @Test func doesNotCallShouldRetryAfterTheDeadline() async throws {
     let script = NetworkScript([.silence])
     let questions = Counter()

@@ -30,6 +30,26 @@ extension RedirectTests {
     #expect(other.requests.first?.value("X-Client-Version") == "7")
   }
 
+  /// The other origin gets the body, and each field that is no credential by name.
+  @Test func credentialsOfARetryDoNotLeaveTheOrigin() async throws {
+    let other = try LoopbackServer { $0.index == 0 ? .status(503) : .ok("there") }
+    let server = try LoopbackServer(script: .redirect(307, to: other.url("/b").absoluteString))
+    var request = URLRequest(url: server.url("/a"), method: "PUT", body: "the body")
+    let others = ["Referer": "https://a.example/", "Idempotency-Key": "\"1\"", "X-TOTP": "123456"]
+    for (name, value) in Self.secrets.merging(others, uniquingKeysWith: { $1 }) {
+      request.setValue(value, forHTTPHeaderField: name)
+    }
+    let session = URLSession.ephemeral { $0.httpAdditionalHeaders = ["X-Session-Token": "S"] }
+    #expect(try await session.performNetworkRequest(request, policy: .quick()) == Data("there".utf8))
+    #expect(server.requests.count == 2 && other.requests.map(\.text) == ["the body", "the body"])
+    for name in Self.secrets.keys {
+      #expect(server.requests.allSatisfy { $0.value(name) != nil }, "\(name)")
+      #expect(other.values(of: name) == [nil, nil], "\(name)")
+    }
+    #expect(other.values(of: "X-Session-Token").allSatisfy { $0 ?? "" == "" })
+    for (name, value) in others { #expect(other.values(of: name) == [value, value], "\(name)") }
+  }
+
   @Test func doesNotRestoreCredentialsAfterReturningToTheOrigin() async throws {
     let home = Box<String>()
     let other = try LoopbackServer { _ in .redirect(to: home.value ?? "") }

@@ -202,6 +202,20 @@ import Testing
     #endif
   }
 
+  /// The rest of the body would be the next request.
+  @Test(arguments: [
+    ("Content-Length", "2"), ("Content-Length", "40"), ("content-length", "three"), ("Content-Length", "3, 3"),
+    ("Transfer-Encoding", "chunked"), ("transfer-encoding", "identity"),
+  ])
+  func sendsNothingWithAWrongLength(_ name: String, _ value: String) async throws {
+    let server = try LoopbackServer(script: .ok())
+    var request = URLRequest(url: server.url(), method: "POST", body: "abc")
+    request.setValue(value, forHTTPHeaderField: name)
+    let error = await session.result(of: request).error
+    guard case .invalidRequest? = error else { Issue.record("\(error as Any)"); return }
+    #expect(server.requests.isEmpty)
+  }
+
   /// On Linux, changing a request without a URL stops the process.
   @Test(arguments: CallForm.all.filter { $0.takesRequest }) func refusesARequestWithoutAURL(_ form: CallForm)
     async throws

@@ -187,6 +187,25 @@ import Wynd
     }
   }
 
+  /// A server chooses the text, and Foundation reads it.
+  @Test func noTextOfADateEndsTheProcess() async throws {
+    let whole = "2026-11-21T16:00:00.250+01:00"
+    var texts = HostileText.marked(whole)
+    let parts = whole.split { !$0.isNumber }
+    for number in HostileText.numbers + ["-1", "9223372036854775807.5"] {
+      for part in parts { texts.append(whole.replacing(part, with: number)) }
+    }
+    let body = try JSONEncoder().encode(texts.map { [$0] })
+    let dates = try await NetworkScript([.response(200, body: body)]).load(.get("/x", as: [[OddDate]].self))
+    #expect(dates.count == texts.count && dates.contains { $0.first?.date != nil })
+  }
+
+  /// A date, or nil if its text is none.
+  struct OddDate: Decodable, Sendable {
+    let date: Date?
+    init(from decoder: any Decoder) throws { date = try? decoder.singleValueContainer().decode(Date.self) }
+  }
+
   /// A decoder of the client's reads dates its own way.
   @Test func decoderOfTheClientDecidesAboutDates() async throws {
     let client = NetworkClient(
