@@ -81,7 +81,9 @@ nonisolated struct NetworkOwnFile: Sendable {
   }
 }
 
-/// A temporary file that only the current user can access. It is removed when this object is deallocated.
+/// A temporary file that only the current user can access. It is removed when this object is deallocated. If the
+/// process is killed before, it stays until the system empties its folder. NetworkUploadCall makes the one of a form, on
+/// a queue of networkInBackground, and releases it before it returns a success, or with the call.
 nonisolated final class NetworkTemporaryFile: Sendable {
   let url = FileManager.default.temporaryDirectory.appendingPathComponent("wynd-\(UUID().uuidString)")
 

@@ -2,7 +2,8 @@ public import Foundation
 
 nonisolated extension RequestBody {
   /// `multipart/form-data` (RFC 7578). A body with files is put together in a temporary file that only the user can
-  /// read, and that is removed when the call ends, so the files may be large. Any other body is made in memory.
+  /// read, and that is removed when the call ends (NetworkTemporaryFile, in NetworkOwnFile), so the files may be large.
+  /// Any other body is made in memory.
   public static func multipart(_ parts: [Part]) -> RequestBody {
     let boundary = "wynd-\(UUID().uuidString)"
     let contentType = "multipart/form-data; boundary=\(boundary)"

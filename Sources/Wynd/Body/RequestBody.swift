@@ -1,5 +1,6 @@
 // Body: the body of a request, which need not be in memory, and the upload that sends it in each attempt.
-// It needs Core. Endpoint and Transfer need it.
+// It needs Core. Endpoint and Transfer need it. NetworkOwnFile opens every file of the library, and has the temporary
+// file of a form and the hash that names files beside it.
 
 public import Foundation
 

@@ -34,7 +34,8 @@ nonisolated final class NetworkCachedCall: Sendable {
     if let stored, permissions.mayServe(stored, at: now) { return served(stored, as: .cache) }
     if permissions.isStoredOnly { return .failure(.urlError(URLError(.resourceUnavailable))) }
 
-    // One attempt is enough if the stored response can be served in place of an error.
+    // One attempt is enough if the stored response can be served in place of an error: not one with must-revalidate or
+    // no-cache, but of any age.
     let mayBeStale = cache.servesStaleIfError && stored?.mayReplaceError == true
     var plan = plan
     if mayBeStale { plan.policy.maxRetries = 0 }
@@ -109,7 +110,8 @@ nonisolated final class NetworkCachedCall: Sendable {
     } catch { return .failure(error) }
   }
 
-  /// The stored response after a 304. Nil if that is about another version or another user.
+  /// The stored response after a 304. Nil if that is about another version or another user. It is served even if it was
+  /// removed meanwhile, because the server has just confirmed it. It is not stored again then.
   private func renewed(
     _ stored: StoredResponse, by notModified: NetworkResponse<Data>, _ call: ResponseStore.Call
   ) async -> StoredResponse? {

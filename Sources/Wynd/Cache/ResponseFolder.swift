@@ -1,6 +1,7 @@
 import Foundation
 
-/// Stored responses in files, which only the user can read.
+/// Stored responses in files, which only the user can read. The queue of ResponseStore uses them. Beyond the capacity,
+/// the least recently used ones go (NetworkLeastRecentlyUsed).
 ///
 /// The name of a file is a hash of the target, followed by a hash of the key. Its extension is the number of the last
 /// use, because reading file dates requires a privacy manifest. Whatever has another name, or is not a regular file, is

@@ -1,6 +1,7 @@
 import Foundation
 
-/// How long a response can be served (RFC 9111 §4.2). Its dates are read once.
+/// How long a response can be served (RFC 9111 §4.2). Its dates are read once. Who may get a stale one, and of what age:
+/// NetworkCachePermissions.
 nonisolated struct ResponseFreshness: Sendable, Codable {
   /// By the clock of the device. The time until the response arrived counts towards its age (§4.2.3).
   let requestedAt: Foundation.Date

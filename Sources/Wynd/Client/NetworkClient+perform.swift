@@ -6,7 +6,7 @@ public import Foundation
 
 // A client completes the request, puts its middleware around each attempt, and passes the call to its performer:
 //
-//     complete the plan ─ the performer: the retry loop ─ the middleware ─ the request
+//     complete the plan ─ the performer: a cache, if there is one, and the retry loop ─ the middleware ─ the request
 
 nonisolated extension NetworkClient {
   /// Carries out a call with the settings and the middleware of this client.

@@ -1,5 +1,6 @@
 // Client: shared settings for the calls to one service, middleware around each attempt, and authentication.
-// It needs Core, Body and Endpoint.
+// It needs Core, Body and Endpoint. NetworkClient+perform adds the base URL and the header fields of the client,
+// NetworkMiddlewareAttempt runs the middleware, and NetworkSignedInUsers says for whom a call is made.
 
 public import Foundation
 

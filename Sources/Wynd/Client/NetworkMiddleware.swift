@@ -4,8 +4,8 @@ public import Foundation
   public import FoundationNetworking
 #endif
 
-/// Processes every attempt of the calls of a ``NetworkClient``. It may change the request, respond without sending it,
-/// inspect or replace the response or the error, or send the request again.
+/// Processes every attempt of the calls of a ``NetworkClient``, the first in its list outermost. It may change the
+/// request, respond without sending it, inspect or replace the response or the error, or send the request again.
 ///
 /// What has to happen once per call, such as making an idempotency key, is the work of a ``NetworkPerformer`` around
 /// the client: a middleware would make a new key for each attempt.

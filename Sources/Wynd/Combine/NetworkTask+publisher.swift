@@ -29,7 +29,7 @@
     }
   }
 
-  // Each property is written once, before the call can end or be canceled.
+  // Each property is written once: `promise` before the call starts, `task` before the subscriber can cancel it.
   nonisolated private final class NetworkPublishedCall<Value>: @unchecked Sendable {
     var promise: ((Swift.Result<Value, NetworkError>) -> Void)?
     var task: NetworkTask?

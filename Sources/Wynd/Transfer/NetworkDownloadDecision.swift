@@ -6,7 +6,8 @@ nonisolated enum NetworkDownloadDecision: Equatable, Sendable {
   case write(NetworkDownloadBody, NetworkDownloadState)
   /// The partial file is complete.
   case complete
-  /// The rest of the partial file cannot be appended, for example because the file on the server has changed.
+  /// The rest of the partial file cannot be appended, for example because the file on the server has changed. The bytes
+  /// go, the state stays, and the attempt fails, so that the next one requests the whole file (NetworkDownloadCall).
   case startOver
   /// The body must not be written, for this reason. There is no partial file that could be the cause.
   case invalid(String)

@@ -1,5 +1,6 @@
 // Transfer: downloads to a file, uploads, bodies that are read as they arrive, and server-sent events.
-// It needs Core and Body.
+// It needs Core and Body. NetworkDownloadDecision says what a response means for the file, NetworkDownloadCall asks it
+// in each attempt, and NetworkPartialFile is the file. NetworkByteStream is between a connection and the loop that reads.
 
 public import Foundation
 

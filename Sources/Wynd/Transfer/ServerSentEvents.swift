@@ -20,8 +20,8 @@ nonisolated extension NetworkPerformer {
   /// `Idempotency-Key` does not change that: it lets a server recognize a repetition, but does not say that it
   /// continues a stream.
   ///
-  /// The sequence ends when the server responds with 204, when the policy stops retrying a connection, when the loop is
-  /// left, or when the iterating task is canceled. Each connection is made like any other call, with a
+  /// The sequence ends when the server responds with 204, when the loop is left, or when the iterating task is canceled,
+  /// and fails when the policy stops retrying a connection. Each connection is made like any other call, with a
   /// ``NetworkEvent/callID`` of its own, so Retry-After is respected, and a 404 is final. When another user of an
   /// ``Authentication`` signs in, or the user signs out, the sequence does not reconnect, but fails with
   /// `URLError.userAuthenticationRequired`. A response that is not an event stream is

@@ -5,7 +5,8 @@
   ///
   /// The delegate of the caller's session is asked about, or told of, the same as for a task of its own with a completion
   /// handler: redirects, challenges, new body streams, what goes into the `URLCache`, sent bytes, waiting for
-  /// connectivity, metrics, and the task itself (`didCreateTask`). It gets neither the response nor the end of the task.
+  /// connectivity, metrics, and the task itself (`didCreateTask`, from AppleAttempt). It gets neither the response nor
+  /// the end of the task.
   nonisolated final class AppleTaskDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private struct State: Sendable {
       /// The whole body of the response, without a limit of its size, unless the closures of a transfer receive it.
@@ -79,7 +80,7 @@
       }
     }
 
-    /// What a ``NetworkOutgoing/bypassesURLCache`` leaves is nothing. Otherwise the app's delegate decides, as with a task
+    /// With ``NetworkOutgoing/bypassesURLCache``, nothing is stored. Otherwise the app's delegate decides, as with a task
     /// of its own: it may keep private data off the disk.
     func urlSession(
       _: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposed: CachedURLResponse,

@@ -56,6 +56,7 @@ nonisolated public struct NetworkEvent: Sendable, CustomStringConvertible {
   /// One line, without query values or credentials of header fields. It has the path of the URL: if that contains a
   /// secret, mask it before you log the line.
   public var description: String {
+    // URL+redactedForLog hides what is secret of a URL, NetworkError+Description what is secret of an error.
     let what =
       switch kind {
       case .attemptStarted: "started"

@@ -33,7 +33,8 @@ nonisolated extension NetworkPerformer {
   ///     to HEAD, and of one with status 204, 205 or 3xx, may always be empty.
   ///   - policy: The retry rule. Fields that it does not set are taken from the endpoint's policy, then from the
   ///     client's.
-  ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`.
+  ///   - completionHandler: Receives the body or the error, on the session's `delegateQueue`, also if the request is
+  ///     invalid: never inside this function, but maybe before it returns, on another thread.
   /// - Returns: A handle that cancels the call. It does not have to be kept.
   @discardableResult
   public func performNetworkRequest(

@@ -1,4 +1,6 @@
-/// The header fields that must not be sent to another origin, and must not be logged.
+/// The header fields that must not be sent to another origin (NetworkRedirect, NetworkClient+perform), must not be
+/// logged (`NetworkHeaders.description`, URLRequest+curlCommand), and say whose a stored response or a partial file is
+/// (ResponseKey, NetworkSignedInUsers, NetworkPartialFile).
 nonisolated enum NetworkSensitiveHeader {
   /// Whether a field probably holds a secret: a word of its name says so, or its value begins with an authentication
   /// scheme. `known` are the names of fields that hold a secret, whatever they are called.

@@ -1,6 +1,6 @@
 // Linux: how one attempt runs on the URLSession of swift-corelibs-foundation, which is built on libcurl: always on a
 // private session, and with workarounds for its defects. OnLinux.md lists them. Apple's platforms compile nothing of
-// this folder.
+// this folder. LinuxRequest prepares a request, LinuxSession chooses the session, and LinuxAttempt runs it.
 
 #if canImport(FoundationNetworking)
   import Foundation

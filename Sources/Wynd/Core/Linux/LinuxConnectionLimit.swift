@@ -17,7 +17,8 @@
     }
     static let hosts = NetworkLock<[Key: Host]>([:])
 
-    /// The place of one request. It has to be released, whether the request was sent or still waits.
+    /// The place of one request. It has to be released, whether the request was sent or still waits: LinuxAttempt does it
+    /// at the end of each hop.
     nonisolated final class Place: Sendable {
       private let key: Key
       private let limit: Int

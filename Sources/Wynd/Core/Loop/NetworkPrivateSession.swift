@@ -5,7 +5,7 @@ import Foundation
 #endif
 
 /// A private session that carries out requests of a session of the app. Creating a task on the app's own session would
-/// crash if that has been invalidated.
+/// crash if that has been invalidated. It is invalidated at the first look-up after the app's session is gone.
 nonisolated struct NetworkPrivateSession: Sendable {
   static let known = NetworkLock<[NetworkPrivateSession]>([])
 

@@ -41,7 +41,8 @@ nonisolated struct NetworkOutgoing: Sendable {
   /// Whether the request may be repeated whatever has happened to it.
   var isSafeToRepeat: Bool { RepeatSafety(of: request, isReadOnly: isReadOnly).isSafe }
   /// Whether the request runs on a private session, because the app may have invalidated its own. The loop sets false
-  /// for a plain first attempt only. On Linux, every request runs on one.
+  /// for a plain first attempt only. On Linux, every request runs on one (LinuxSession); on Apple's platforms none of
+  /// `URLSession.shared`, which cannot be invalidated (AppleAttempt).
   var usesPrivateSession = true
   /// Whether the response must not go into the session's `URLCache`, on Apple's platforms.
   var bypassesURLCache = false

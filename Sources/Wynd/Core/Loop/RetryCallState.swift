@@ -2,7 +2,8 @@
   import Foundation
 #endif
 
-/// The progress of a call. A cancellation is not here: it ends the attempt (NetworkAttemptCompletion) or the wait.
+/// The progress of a call. A cancellation is not here: it ends the attempt (NetworkAttemptCompletion) or the task that
+/// waits (`RetryLoop.run`).
 nonisolated struct RetryCallState: Sendable {
   /// When the call started, on its clock.
   var callStart = Swift.Duration.zero

@@ -1,5 +1,7 @@
 // Loop: carries out a call: an attempt, a decision, a wait, and the next attempt, until there is a result.
-// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both.
+// It uses the network through NetworkTransport and time through RetryClock, so a test can replace both. To read it: this
+// file, RetryRule and RetryCallState for a decision, then NetworkAttemptCompletion, which ends an attempt once, whether
+// by a response, a cancellation or the deadline, NetworkTransport, and AppleAttempt or LinuxAttempt.
 
 import Foundation
 
@@ -54,8 +56,9 @@ nonisolated final class RetryLoop: @unchecked Sendable {
     return result
   }
 
-  /// For a completion handler, which is called once, on `queue`. The first request of a plain call is handed to the
-  /// session before this returns, so the app may finish its session then.
+  /// For a completion handler, which is called on `queue`, and once, because only this or one `proceed` delivers. After
+  /// the first attempt, the call is a task, which `cancel()` cancels, also while it waits. The first request of a plain
+  /// call is handed to the session before this returns, so the app may finish its session then.
   func run(on queue: OperationQueue, completion: @escaping @Sendable (CallResult) -> Void) -> NetworkTask {
     let deliver = Delivery(queue: queue, events: events, completion: completion)
     let task = NetworkTask()

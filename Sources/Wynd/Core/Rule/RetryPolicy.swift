@@ -64,11 +64,11 @@ nonisolated public struct RetryPolicy: Sendable {
   public var retriesNonIdempotent: Bool?
 
   /// Decides in place of ``NetworkError/shouldRetry`` whether a retry may help. To add to that, ask it too:
-  /// `{ $0.statusCode == 409 || $0.shouldRetry }`. It is not called after a cancellation
-  /// or for an invalid request, and cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any
-  /// case. A slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`,
-  /// whatever the closure decides about a failure that is usually retried. For the ``budget``, a response that only the
-  /// closure retries is a sign that the server is up.
+  /// `{ $0.statusCode == 409 || $0.shouldRetry }`. It is not called after a cancellation or for an invalid request, and
+  /// cannot make an unsafe repetition safe. Errors that are unlikely to go away are retried at most twice in any case. A
+  /// slow closure delays only its own call. A POST that may have been applied is reported as `notSafeToRepeat`, whatever
+  /// the closure decides about a failure that is usually retried. For the ``budget``, a response that only the closure
+  /// retries is a sign that the server is up.
   public var shouldRetry: (@Sendable (NetworkError) -> Bool)?
 
   /// Receives the events of a call, one at a time and before its result, on a queue of its own. The closures of the

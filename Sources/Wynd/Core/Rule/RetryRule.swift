@@ -8,7 +8,8 @@ import Foundation
 #endif
 
 /// A policy as a call follows it: every limit has a value. The comments of `RetryPolicy` repeat these defaults,
-/// `RetryPolicy.patient` has its own, and `RetryBudget.longestGap` is the cap of the backoff.
+/// `RetryPolicy.patient` has its own, and `RetryBudget.longestGap` is the cap of the backoff. The loop asks the budget
+/// last, after the wait.
 nonisolated struct RetryRule: Sendable {
   private let policy: RetryPolicy
   init(_ policy: RetryPolicy) { self.policy = policy }
