@@ -38,7 +38,9 @@ private struct Address: Endpoint {
   var escapedPath: String?
   var queryItems: [URLQueryItem] = []
   var headers: [String: String] = [:]
-  var percentEncodedPath: String { escapedPath ?? NetworkPercentEncoding.path(path) }
+  var percentEncodedPath: String {
+    escapedPath ?? NetworkPercentEncoding.text(path, keeping: NetworkPercentEncoding.pathCharacters)
+  }
 }
 
 func url(_ text: String) {
