@@ -46,15 +46,16 @@ import WyndLoopbackServer
     let server = try LoopbackServer { $0.index.isMultiple(of: 2) ? .status(503) : .ok("x") }
     let policy = RetryPolicy.quick(maxRetries: 1)
     let folder = try Folder()
-    _ = try await URLSession.shared.performNetworkRequest(server.url("/plain"), policy: policy)
-    _ = try await NetworkClient(policy: policy).performNetworkRequest(server.url("/client"))
-    try await URLSession.shared.performNetworkDownload(server.url("/file"), to: folder.file(), policy: policy)
-    let seen = Watch.paths.value?.filter { ["/plain", "/client", "/file"].contains($0) }
-    #expect(seen == ["/plain", "/plain", "/client", "/client", "/file", "/file"])
+    _ = try await URLSession.shared.performNetworkRequest(server.url("/seen-plain"), policy: policy)
+    _ = try await NetworkClient(policy: policy).performNetworkRequest(server.url("/seen-client"))
+    try await URLSession.shared.performNetworkDownload(server.url("/seen-file"), to: folder.file(), policy: policy)
+    // Those of other tests are seen, too.
+    let seen = Watch.paths.value?.filter { $0.hasPrefix("/seen-") }
+    #expect(seen == ["/seen-plain", "/seen-plain", "/seen-client", "/seen-client", "/seen-file", "/seen-file"])
     // Another session is not asked.
     let other = URLSession(configuration: .ephemeral)
-    _ = try await other.performNetworkRequest(server.url("/other"), policy: policy)
-    #expect(Watch.paths.value?.contains("/other") == false)
+    _ = try await other.performNetworkRequest(server.url("/seen-other"), policy: policy)
+    #expect(Watch.paths.value?.contains("/seen-other") == false)
   }
 
   // MARK: Time-outs
