@@ -58,8 +58,8 @@ nonisolated extension Endpoint {
   func parsed(
     _ result: RetryLoop.CallResult, _ defaults: NetworkDefaults
   ) -> Swift.Result<NetworkResponse<Response>, NetworkError> {
-    let own = decoder
-    let decoder = own === JSONDecoder.networkDefault ? defaults.decoder ?? own : own
+    var decoder = self.decoder
+    if decoder === JSONDecoder.networkDefault, let ofClient = defaults.decoder { decoder = ofClient }
     return result.flatMap { network in
       Swift.Result { network.withValue(try parse(data: network.data, response: network.response, decoder: decoder)) }
         .mapError {
