@@ -24,8 +24,9 @@ nonisolated enum NetworkListField {
       let written = equals.map { Substring(bytes[$0...].dropFirst()).trimmingCharacters(in: NetworkDigits.whiteSpace) }
       let unquoted = written.flatMap(Self.unquoted)
       value = unquoted ?? written
-      let notUnquoted = unquoted == nil ? [name, written ?? ""] : [name]
-      isMalformed = notUnquoted.contains { text in
+      // A value that is a quoted string may contain anything.
+      let parts = unquoted == nil ? [name, written ?? ""] : [name]
+      isMalformed = parts.contains { text in
         Self.unquoted(text) == nil && text.utf8.contains { "\"<; \t".utf8.contains($0) || $0 > 126 }
       }
     }
