@@ -21,7 +21,7 @@ nonisolated extension StoredResponse {
     let tag = notModified.networkValue(of: "ETag") ?? ""
     let modified = notModified.networkValue(of: "Last-Modified") ?? ""
     if tag.isEmpty, modified.isEmpty { return .updates }
-    let isSameDate = !modified.isEmpty && Array(modified.utf8) == Array((header("Last-Modified") ?? "").utf8)
+    let isSameDate = !modified.isEmpty && modified.utf8.elementsEqual((header("Last-Modified") ?? "").utf8)
     let isStrong = !tag.isEmpty && !Self.isWeak(tag)
     if let storedTag = header("ETag"), !storedTag.isEmpty {
       // The server has compared the entity tag, and must ignore the date then (RFC 9110 §13.1.3).

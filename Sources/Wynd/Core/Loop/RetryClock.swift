@@ -8,7 +8,7 @@ nonisolated protocol RetryClock: Sendable {
   var date: Foundation.Date { get }
   /// Uniform in 0 ..< 1.
   func random() -> Double
-  /// Waits, also while the device sleeps. Throws at once when the task is canceled.
+  /// Waits. The time goes on while the device sleeps. Throws at once when the task is canceled.
   func sleep(for delay: Swift.Duration) async throws
   /// Calls `action` once after `delay`, unless the closure it returns is called first: that cancels the timer. The
   /// timer stops while the device sleeps.
